@@ -1,0 +1,1 @@
+//! Requests that other implementations signed, byte for byte.

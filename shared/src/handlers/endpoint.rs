@@ -1,0 +1,102 @@
+//! What every endpoint does alike: it answers whatever happens, names the request, and logs one line.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Instant;
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use http::{HeaderValue, Request, Response, header};
+
+use crate::domain::{Invocation, PaymentId, StoredKey};
+
+use super::Problem;
+
+/// The response header that carries the request id.
+pub const REQUEST_ID: &str = "x-request-id";
+
+/// An endpoint of the API.
+pub trait Endpoint: Send + Sync {
+    /// Its name: the function's, and the stem of its files.
+    const NAME: &'static str;
+
+    /// Answers a request.
+    fn respond(
+        &self,
+        request: Request<Bytes>,
+        invocation: &Invocation,
+    ) -> impl Future<Output = Reply> + Send;
+}
+
+/// A response, and what the log says about it.
+#[derive(Debug)]
+pub struct Reply {
+    response: Response<Bytes>,
+    outcome: &'static str,
+    key: Option<StoredKey>,
+    payment: Option<PaymentId>,
+}
+
+impl Reply {
+    /// A reply whose outcome is named in the log.
+    #[must_use]
+    pub fn new(outcome: &'static str, response: Response<Bytes>) -> Self {
+        Self {
+            response,
+            outcome,
+            key: None,
+            payment: None,
+        }
+    }
+
+    /// The same reply, about that payment.
+    #[must_use]
+    pub fn about(mut self, key: Option<StoredKey>, payment: Option<PaymentId>) -> Self {
+        self.key = key;
+        self.payment = payment;
+        self
+    }
+}
+
+impl From<Problem> for Reply {
+    fn from(problem: Problem) -> Self {
+        Self::new(problem.code.as_str(), problem.into_response())
+    }
+}
+
+/// Answers a request with an endpoint; a panic in it becomes a 500 problem and the process lives.
+pub async fn serve<E: Endpoint>(
+    endpoint: &E,
+    request: Request<Bytes>,
+    invocation: &Invocation,
+) -> Response<Bytes> {
+    let started = Instant::now();
+    let reply = AssertUnwindSafe(endpoint.respond(request, invocation))
+        .catch_unwind()
+        .await;
+    let reply = reply.unwrap_or_else(|_| Reply {
+        outcome: "panic",
+        ..Problem::internal().into()
+    });
+    log::<E>(&reply, invocation, started);
+    let mut response = reply.response;
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Ok(id) = HeaderValue::from_str(invocation.request_id()) {
+        headers.insert(REQUEST_ID, id);
+    }
+    response
+}
+
+fn log<E: Endpoint>(reply: &Reply, invocation: &Invocation, started: Instant) {
+    tracing::info!(
+        function = E::NAME,
+        request_id = invocation.request_id(),
+        status = reply.response.status().as_u16(),
+        outcome = reply.outcome,
+        stored_key = reply.key.map(tracing::field::display),
+        payment_id = reply.payment.map(tracing::field::display),
+        round_trips = invocation.round_trips(),
+        duration_ms = (started.elapsed().as_secs_f64() * 1e6).round() / 1e3,
+        "request"
+    );
+}

@@ -1,0 +1,78 @@
+//! `GET /api/v1/payments/{payment_id}`
+
+use bytes::Bytes;
+use http::Request;
+
+use crate::auth::Authenticator;
+use crate::domain::{Invocation, Payment, PaymentId};
+use crate::ports::{GetPayment, LedgerError};
+use crate::use_cases::LookUpPayment;
+
+use super::request_body::strict_uuid;
+use super::{Code, Endpoint, Problem, Reply, payment_body};
+
+/// Answers with one of the tenant's payments.
+#[derive(Debug)]
+pub struct GetPaymentHandler<L> {
+    authenticator: Authenticator,
+    use_case: LookUpPayment<L>,
+}
+
+impl<L: GetPayment> GetPaymentHandler<L> {
+    /// The handler of that use case.
+    pub fn new(authenticator: Authenticator, use_case: LookUpPayment<L>) -> Self {
+        Self {
+            authenticator,
+            use_case,
+        }
+    }
+
+    async fn look_up(
+        &self,
+        request: Request<Bytes>,
+        invocation: &Invocation,
+    ) -> Result<Reply, Problem> {
+        let (request, _) = request.into_parts();
+        let caller = self.authenticator.authenticate(&request)?;
+        let id = request
+            .uri
+            .path()
+            .rsplit('/')
+            .next()
+            .and_then(strict_uuid)
+            .map(PaymentId)
+            .ok_or_else(|| {
+                Problem::new(
+                    Code::PaymentIdInvalid,
+                    "The payment id must be a UUID in its hyphenated form.",
+                )
+            })?;
+        let found = self.use_case.by_id(caller.tenant, id, invocation).await;
+        reply(found, invocation).map(|reply| reply.about(None, Some(id)))
+    }
+}
+
+impl<L: GetPayment> Endpoint for GetPaymentHandler<L> {
+    const NAME: &'static str = "get_payment";
+
+    async fn respond(&self, request: Request<Bytes>, invocation: &Invocation) -> Reply {
+        self.look_up(request, invocation)
+            .await
+            .unwrap_or_else(Reply::from)
+    }
+}
+
+/// The answer to a look-up, by id or by key.
+pub(super) fn reply(
+    found: Result<Option<Payment>, LedgerError>,
+    invocation: &Invocation,
+) -> Result<Reply, Problem> {
+    match found {
+        Ok(Some(payment)) => Ok(Reply::new("found", payment_body::response(&payment))),
+        Ok(None) => Err(Problem::new(
+            Code::PaymentNotFound,
+            "No payment of yours is stored under this id or key.",
+        )),
+        Err(error) => Err(Problem::from_ledger(&error, invocation)),
+    }
+}

@@ -1,0 +1,156 @@
+//! Payments on PostgreSQL: two idempotent operations, one guarded by the client's key and one by its own payment id.
+
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+use uuid::Uuid;
+
+use crate::domain::{
+    AccountId, Currency, Idempotency, Invocation, PaymentId, StoredKey, Withdrawal,
+};
+use crate::ports::{CreatePayment, LedgerAnswer, LedgerError};
+
+use super::database::Statement;
+use super::executor::{IdempotentOperation, Settled};
+use super::failure::Failure;
+use super::{PostgresLedger, get_payment, payment_row};
+
+impl CreatePayment for PostgresLedger {
+    async fn create_payment(
+        &self,
+        withdrawal: &Withdrawal,
+        idempotency: &Idempotency,
+        invocation: &Invocation,
+    ) -> Result<LedgerAnswer, LedgerError> {
+        let settled = match idempotency {
+            Idempotency::Keyed(key) => {
+                let operation = KeyedPayment::new(key.stored(withdrawal.tenant), withdrawal);
+                self.executor.execute(&operation, invocation).await?
+            }
+            Idempotency::Unkeyed => {
+                let operation =
+                    UnkeyedPayment(Parameters::new(PaymentId(Uuid::now_v7()), withdrawal));
+                self.executor.execute(&operation, invocation).await?
+            }
+        };
+        Ok(match settled {
+            Settled::Done(answer) => answer,
+            Settled::Busy => LedgerAnswer::InProgress,
+        })
+    }
+}
+
+/// What both statements need, in the types of their columns.
+struct Parameters {
+    payment: PaymentId,
+    tenant: Uuid,
+    account: Option<Uuid>,
+    recipient: Uuid,
+    amount: i64,
+    currency: Option<String>,
+}
+
+impl Parameters {
+    fn new(payment: PaymentId, withdrawal: &Withdrawal) -> Self {
+        Self {
+            payment,
+            tenant: withdrawal.tenant.0,
+            account: withdrawal.account.map(|AccountId(id)| id),
+            recipient: withdrawal.recipient.0,
+            amount: withdrawal.amount.get(),
+            currency: withdrawal.currency.as_ref().map(Currency::to_string),
+        }
+    }
+}
+
+/// A payment that is claimed by its idempotency key.
+struct KeyedPayment {
+    key: StoredKey,
+    parameters: Parameters,
+}
+
+impl KeyedPayment {
+    fn new(key: StoredKey, withdrawal: &Withdrawal) -> Self {
+        Self {
+            key,
+            parameters: Parameters::new(key.payment_id(), withdrawal),
+        }
+    }
+}
+
+impl IdempotentOperation for KeyedPayment {
+    type Answer = LedgerAnswer;
+
+    /// `payments_pkey`: the key was purged and its payment is repeated. `idempotency_keys_pkey`: a rival's claim.
+    const ALREADY_DONE: &'static [&'static str] = &["payments_pkey", "idempotency_keys_pkey"];
+
+    fn claim(&self) -> Statement<'_> {
+        let p = &self.parameters;
+        Statement {
+            sql: include_str!("sql/create_payment.sql"),
+            parameters: vec![
+                (&self.key.0, Type::UUID),
+                (&p.payment.0, Type::UUID),
+                (&p.tenant, Type::UUID),
+                (&p.account, Type::UUID),
+                (&p.recipient, Type::UUID),
+                (&p.amount, Type::INT8),
+                (&p.currency, Type::TEXT),
+            ],
+        }
+    }
+
+    fn look_up(&self) -> Statement<'_> {
+        get_payment::statement(&self.parameters.tenant, &self.parameters.payment.0)
+    }
+
+    fn answer(&self, row: &Row) -> Result<LedgerAnswer, Failure> {
+        answer(row)
+    }
+}
+
+/// A payment without a key. Its own id is its guard: a retry of this call finds what the call did before.
+struct UnkeyedPayment(Parameters);
+
+impl IdempotentOperation for UnkeyedPayment {
+    type Answer = LedgerAnswer;
+
+    const ALREADY_DONE: &'static [&'static str] = &["payments_pkey"];
+
+    fn claim(&self) -> Statement<'_> {
+        let p = &self.0;
+        Statement {
+            sql: include_str!("sql/create_payment_unkeyed.sql"),
+            parameters: vec![
+                (&p.payment.0, Type::UUID),
+                (&p.tenant, Type::UUID),
+                (&p.account, Type::UUID),
+                (&p.recipient, Type::UUID),
+                (&p.amount, Type::INT8),
+                (&p.currency, Type::TEXT),
+            ],
+        }
+    }
+
+    fn look_up(&self) -> Statement<'_> {
+        get_payment::statement(&self.0.tenant, &self.0.payment.0)
+    }
+
+    fn answer(&self, row: &Row) -> Result<LedgerAnswer, Failure> {
+        // Nobody else knows the id, so a payment that is found under it is this call's own.
+        answer(row).map(|answer| match answer {
+            LedgerAnswer::Found(payment) => LedgerAnswer::Created(payment),
+            other => other,
+        })
+    }
+}
+
+fn answer(row: &Row) -> Result<LedgerAnswer, Failure> {
+    Ok(match payment_row::result(row)? {
+        "created" => LedgerAnswer::Created(payment_row::payment(row)?),
+        "found" => LedgerAnswer::Found(payment_row::payment(row)?),
+        "unknown_tenant" => LedgerAnswer::UnknownTenant,
+        "unknown_account" => LedgerAnswer::UnknownAccount,
+        "currency_mismatch" => LedgerAnswer::CurrencyMismatch,
+        other => return Err(Failure::Row(format!("unknown result {other}").into())),
+    })
+}

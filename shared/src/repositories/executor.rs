@@ -1,0 +1,146 @@
+//! What is the same for every idempotent operation: the second look after a lost race, the duplicate recognized by code
+//! and constraint, the bounded wait for a rival, retries on a fresh connection, ambiguous commits, remaining time.
+//! Knows no operation in particular.
+
+use std::time::Duration;
+
+use tokio_postgres::Row;
+
+use crate::domain::Invocation;
+use crate::ports::LedgerError;
+
+use super::database::{Database, Statement};
+use super::failure::{Failure, NextStep};
+
+/// Tries of one call when the database asks for another one.
+const TRIES: u32 = 3;
+/// Tries of one call when connections get lost: the first, and one on a fresh connection.
+const CONNECTIONS: u32 = 2;
+/// The longest pause before the second try, in milliseconds; doubled for each further one.
+const BACKOFF_MS: u64 = 20;
+
+/// An operation that happens at most once: a statement that claims and acts in one step, and one that looks up what was done.
+pub(super) trait IdempotentOperation: Sync {
+    /// What a row says.
+    type Answer: Send;
+
+    /// The unique constraints whose violation (23505) means that the operation was already done.
+    const ALREADY_DONE: &'static [&'static str];
+
+    /// Claims and acts in one statement; no row means that a live race was lost.
+    fn claim(&self) -> Statement<'_>;
+
+    /// Looks the settled operation up; no row means that there is none.
+    fn look_up(&self) -> Statement<'_>;
+
+    /// The answer in a row of either statement.
+    fn answer(&self, row: &Row) -> Result<Self::Answer, Failure>;
+}
+
+/// The end of an idempotent operation.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Settled<A> {
+    /// It is done, by this call or another.
+    Done(A),
+    /// A rival held its lock for longer than the bounded wait, and left nothing to see.
+    Busy,
+}
+
+/// Runs operations on a database.
+#[derive(Clone, Debug)]
+pub(super) struct Executor {
+    database: Database,
+}
+
+impl Executor {
+    pub(super) fn new(database: Database) -> Self {
+        Self { database }
+    }
+
+    /// Runs an idempotent operation to its end. Each try is the same claim again, so a commit whose answer was lost is
+    /// found by the next try and not repeated.
+    pub(super) async fn execute<O: IdempotentOperation>(
+        &self,
+        operation: &O,
+        invocation: &Invocation,
+    ) -> Result<Settled<O::Answer>, LedgerError> {
+        let mut tries = 1;
+        loop {
+            match self.claim_or_look_up(operation, invocation).await {
+                Ok(settled) => return Ok(settled),
+                Err(failure) => {
+                    self.prepare_next_try(failure, &mut tries, invocation)
+                        .await?
+                }
+            }
+        }
+    }
+
+    /// Runs a statement that may be repeated freely.
+    pub(super) async fn repeatable(
+        &self,
+        statement: Statement<'_>,
+        invocation: &Invocation,
+    ) -> Result<Vec<Row>, LedgerError> {
+        let mut tries = 1;
+        loop {
+            match self.database.run(&statement, invocation).await {
+                Ok(rows) => return Ok(rows),
+                Err(failure) => {
+                    self.prepare_next_try(failure, &mut tries, invocation)
+                        .await?
+                }
+            }
+        }
+    }
+
+    async fn claim_or_look_up<O: IdempotentOperation>(
+        &self,
+        operation: &O,
+        invocation: &Invocation,
+    ) -> Result<Settled<O::Answer>, Failure> {
+        let otherwise = match self.database.run(&operation.claim(), invocation).await {
+            Ok(rows) => match rows.first() {
+                Some(row) => return operation.answer(row).map(Settled::Done),
+                None => Err(Failure::RivalVanished),
+            },
+            Err(failure) if failure.is_duplicate(O::ALREADY_DONE) => Err(failure),
+            Err(failure) if failure.is_lock_timeout() => Ok(Settled::Busy),
+            Err(failure) => return Err(failure),
+        };
+        // The claim's snapshot is older than the rival's commit: only a fresh statement sees what the rival did.
+        let rows = self.database.run(&operation.look_up(), invocation).await?;
+        rows.first()
+            .map_or(otherwise, |row| operation.answer(row).map(Settled::Done))
+    }
+
+    /// Waits before the next try, or gives up with the failure.
+    async fn prepare_next_try(
+        &self,
+        failure: Failure,
+        tries: &mut u32,
+        invocation: &Invocation,
+    ) -> Result<(), LedgerError> {
+        let next_step = failure.next_step();
+        let allowed = match next_step {
+            NextStep::TryAgain => TRIES,
+            NextStep::TryOnFreshConnection => CONNECTIONS,
+            NextStep::GiveUp => 0,
+        };
+        if *tries >= allowed {
+            return Err(failure.into());
+        }
+        tracing::warn!(request_id = invocation.request_id(), tries = *tries, cause = ?failure, "trying again");
+        if next_step == NextStep::TryOnFreshConnection {
+            self.database.discard_idle_connections();
+        }
+        tokio::time::sleep(backoff(*tries)).await;
+        *tries += 1;
+        Ok(())
+    }
+}
+
+/// A random pause, so that rivals do not meet again at once.
+fn backoff(tries: u32) -> Duration {
+    Duration::from_millis(fastrand::u64(1..=BACKOFF_MS << tries.min(8)))
+}

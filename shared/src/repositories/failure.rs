@@ -1,0 +1,170 @@
+//! What went wrong with a statement, and what that means: one table from SQLSTATE to the next step.
+
+use deadpool_postgres::PoolError;
+use tokio_postgres::error::SqlState;
+
+use crate::ports::LedgerError;
+
+/// Why a statement gave no rows.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    /// Too little time was left; nothing was sent.
+    #[error("too little time is left")]
+    NoTime,
+    /// There was no connection to send it on.
+    #[error("no connection")]
+    NoConnection(#[source] PoolError),
+    /// No answer in time. It may still be executed, or have been.
+    #[error("no answer in time")]
+    TimedOut,
+    /// PostgreSQL refused it, or the connection broke.
+    #[error("the statement failed")]
+    Statement(#[source] tokio_postgres::Error),
+    /// The row is not what the statement promises.
+    #[error("the row was not understood")]
+    Row(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The race was lost, but the winner's payment is not there: it was rolled back.
+    #[error("the rival vanished")]
+    RivalVanished,
+}
+
+/// What to do after a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NextStep {
+    /// The database asks for another try: a serialization failure or a deadlock (PostgreSQL 40001 and 40P01, Aurora DSQL OC000 and OC001).
+    TryAgain,
+    /// The connection is lost, or leads to a server that takes no writes. What was sent may have been committed;
+    /// the same statement on a fresh connection tells, because it is idempotent.
+    TryOnFreshConnection,
+    /// Give up.
+    GiveUp,
+}
+
+impl Failure {
+    pub(super) fn next_step(&self) -> NextStep {
+        match self {
+            Self::RivalVanished => NextStep::TryAgain,
+            Self::NoConnection(_) | Self::TimedOut => NextStep::TryOnFreshConnection,
+            Self::NoTime | Self::Row(_) => NextStep::GiveUp,
+            Self::Statement(error) => match error.code() {
+                None if error.is_closed() || is_io(error) => NextStep::TryOnFreshConnection,
+                None => NextStep::GiveUp,
+                Some(state) => next_step_after(state.code()),
+            },
+        }
+    }
+
+    /// Whether the connection must not be used again.
+    pub(super) fn spoils_connection(&self) -> bool {
+        match self {
+            Self::TimedOut => true,
+            Self::Statement(error) => {
+                error.code().is_none() || self.next_step() == NextStep::TryOnFreshConnection
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it says that the operation was already done: SQLSTATE 23505 **and** one of these constraints, nothing else.
+    pub(super) fn is_duplicate(&self, constraints: &[&str]) -> bool {
+        let Self::Statement(error) = self else {
+            return false;
+        };
+        error.as_db_error().is_some_and(|error| {
+            *error.code() == SqlState::UNIQUE_VIOLATION
+                && error
+                    .constraint()
+                    .is_some_and(|name| constraints.contains(&name))
+        })
+    }
+
+    /// Whether the role's `lock_timeout` ended the wait for a rival.
+    pub(super) fn is_lock_timeout(&self) -> bool {
+        matches!(self, Self::Statement(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE))
+    }
+}
+
+fn next_step_after(state: &str) -> NextStep {
+    match state {
+        "40001" | "40P01" | "OC000" | "OC001" => NextStep::TryAgain,
+        "25006" | "57P01" | "57P02" | "57P03" => NextStep::TryOnFreshConnection,
+        state if state.starts_with("08") => NextStep::TryOnFreshConnection,
+        _ => NextStep::GiveUp,
+    }
+}
+
+fn is_io(error: &tokio_postgres::Error) -> bool {
+    std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<std::io::Error>)
+}
+
+impl From<Failure> for LedgerError {
+    fn from(failure: Failure) -> Self {
+        match &failure {
+            Failure::NoTime => Self::DeadlineTooNear,
+            Failure::Row(_) => Self::Defect(failure.into()),
+            Failure::Statement(error) => match error.code() {
+                Some(state) if !is_passing(state.code()) => Self::Defect(failure.into()),
+                _ => Self::Unavailable(failure.into()),
+            },
+            Failure::NoConnection(_) | Failure::TimedOut | Failure::RivalVanished => {
+                Self::Unavailable(failure.into())
+            }
+        }
+    }
+}
+
+/// Whether the state says that the server cannot now, and not that the statement is wrong: lost races, connection
+/// trouble, exhausted resources (53), operator intervention and time-outs (57), a locked object (55P03), no login (28).
+fn is_passing(state: &str) -> bool {
+    next_step_after(state) != NextStep::GiveUp
+        || ["28", "53", "57"]
+            .iter()
+            .any(|class| state.starts_with(class))
+        || state == "55P03"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c18_serialization_failures_and_deadlocks_are_tried_again() {
+        for state in ["40001", "40P01", "OC000", "OC001"] {
+            assert_eq!(next_step_after(state), NextStep::TryAgain, "{state}");
+        }
+    }
+
+    #[test]
+    fn c19_lost_and_read_only_connections_are_replaced() {
+        for state in [
+            "25006", "57P01", "57P02", "57P03", "08000", "08003", "08006",
+        ] {
+            assert_eq!(
+                next_step_after(state),
+                NextStep::TryOnFreshConnection,
+                "{state}"
+            );
+        }
+    }
+
+    #[test]
+    fn everything_else_is_not_tried_again() {
+        for state in [
+            "23505", "23514", "25P02", "42601", "53300", "55P03", "57014", "XX000",
+        ] {
+            assert_eq!(next_step_after(state), NextStep::GiveUp, "{state}");
+        }
+    }
+
+    #[test]
+    fn what_the_server_cannot_do_now_is_unavailable_and_what_is_wrong_is_a_defect() {
+        for state in [
+            "40001", "08006", "28P01", "53100", "53300", "55P03", "57014", "57P03",
+        ] {
+            assert!(is_passing(state), "{state}");
+        }
+        for state in ["23505", "23514", "25P02", "42501", "42P01", "XX001"] {
+            assert!(!is_passing(state), "{state}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The ledger on PostgreSQL. SQL lives in `sql/`, one file a statement; the executor owns what all of them share.
+//! Knows ports and domain, neither use cases nor HTTP. A transaction never leaves this module.
+
+mod create_payment;
+mod database;
+mod executor;
+mod failure;
+mod get_payment;
+mod payment_row;
+mod purge_expired_keys;
+
+#[cfg(feature = "migrations")]
+pub mod migrations;
+
+pub use database::{Database, DatabaseError};
+
+/// The ledger on a PostgreSQL database; implements every port.
+#[derive(Clone, Debug)]
+pub struct PostgresLedger {
+    executor: executor::Executor,
+}
+
+impl PostgresLedger {
+    /// The ledger on that database.
+    #[must_use]
+    pub fn new(database: Database) -> Self {
+        Self {
+            executor: executor::Executor::new(database),
+        }
+    }
+}

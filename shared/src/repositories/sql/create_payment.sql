@@ -1,0 +1,65 @@
+-- One payment: look-up, claim, debit and payment in one statement, one round trip and one commit (READ COMMITTED).
+--   $1 stored key   $2 payment id (derived from $1)   $3 tenant   $4 account or null: the tenant's default
+--   $5 recipient    $6 amount in minor units          $7 currency or null: the account's
+-- No row means that a live race was lost: a rival committed this key after our snapshot was taken, so only a
+-- fresh statement can see its payment.
+WITH tenant AS (
+    SELECT t.id, t.default_account_id
+      FROM tenants t
+     WHERE t.id = $3
+),
+-- A settled key. When it is found, nothing below runs: no lock, no write.
+existing AS (
+    SELECT p.*
+      FROM idempotency_keys k
+      JOIN payments p ON p.id = k.payment_id
+     WHERE k.key = $1
+       AND EXISTS (SELECT FROM tenant)
+),
+-- The account that pays, locked until the commit. The lock serializes the decisions on one balance.
+payer AS (
+    SELECT a.id, a.balance, a.currency
+      FROM accounts a
+     WHERE a.id = coalesce($4, (SELECT default_account_id FROM tenant))
+       AND a.tenant_id = (SELECT id FROM tenant)
+       AND NOT EXISTS (SELECT FROM existing)
+       FOR UPDATE
+),
+-- The unique index decides the race, and the claim carries its outcome: no key is ever burnt without one.
+claim AS (
+    INSERT INTO idempotency_keys (key, payment_id, status)
+    SELECT $1, $2, CASE WHEN payer.balance >= $6 THEN 'succeeded' ELSE 'declined' END
+      FROM payer
+     WHERE payer.currency = coalesce($7, payer.currency)
+        ON CONFLICT (key) DO NOTHING
+    RETURNING payment_id, status
+),
+debit AS (
+    UPDATE accounts
+       SET balance = accounts.balance - $6
+      FROM payer, claim
+     WHERE accounts.id = payer.id
+       AND claim.status = 'succeeded'
+),
+payment AS (
+    INSERT INTO payments (id, tenant_id, account_id, from_default, recipient_id, amount, currency, status)
+    SELECT claim.payment_id, $3, payer.id, payer.id IS NOT DISTINCT FROM (SELECT default_account_id FROM tenant), $5, $6, payer.currency, claim.status
+      FROM claim, payer
+    RETURNING *
+)
+SELECT 'created' AS result, id, tenant_id, account_id, from_default, recipient_id, amount, currency, status, created_at
+  FROM payment
+UNION ALL
+SELECT 'found', id, tenant_id, account_id, from_default, recipient_id, amount, currency, status, created_at
+  FROM existing
+UNION ALL
+SELECT refusal, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+  FROM (
+    SELECT CASE
+             WHEN NOT EXISTS (SELECT FROM tenant) THEN 'unknown_tenant'
+             WHEN EXISTS (SELECT FROM existing) THEN NULL
+             WHEN NOT EXISTS (SELECT FROM payer) THEN 'unknown_account'
+             WHEN (SELECT currency FROM payer) <> $7 THEN 'currency_mismatch'
+           END AS refusal
+  ) refused
+ WHERE refusal IS NOT NULL

@@ -1,0 +1,120 @@
+//! The fixture of cases.md, and what the database holds.
+
+use tokio_postgres::Client;
+use uuid::Uuid;
+
+/// Tenant T1 with account A and tenant T2 with account Z, 10,000 minor units of EUR each.
+pub(crate) struct Ledger {
+    pub(crate) t1: Uuid,
+    pub(crate) a: Uuid,
+    pub(crate) t2: Uuid,
+    pub(crate) z: Uuid,
+    pub(crate) owner: Client,
+}
+
+impl Ledger {
+    /// Writes the fixture as the owner.
+    pub(crate) async fn new(owner: Client) -> Self {
+        let t1 = create_tenant(&owner).await;
+        let t2 = create_tenant(&owner).await;
+        let a = create_account(&owner, t1, "EUR", 10_000).await;
+        let z = create_account(&owner, t2, "EUR", 10_000).await;
+        for (tenant, account) in [(t1, a), (t2, z)] {
+            set_default_account(&owner, tenant, account).await;
+        }
+        Self {
+            t1,
+            a,
+            t2,
+            z,
+            owner,
+        }
+    }
+
+    /// The balance of an account in minor units.
+    pub(crate) async fn balance(&self, account: Uuid) -> i64 {
+        self.count("SELECT balance FROM accounts WHERE id = $1", account)
+            .await
+    }
+
+    /// Adds to a balance.
+    pub(crate) async fn top_up(&self, account: Uuid, amount: i64) {
+        self.owner
+            .execute(
+                "UPDATE accounts SET balance = balance + $2 WHERE id = $1",
+                &[&account, &amount],
+            )
+            .await
+            .unwrap();
+    }
+
+    /// Payments of a tenant, succeeded or declined.
+    pub(crate) async fn payments(&self, tenant: Uuid) -> i64 {
+        self.count("SELECT count(*) FROM payments WHERE tenant_id = $1", tenant)
+            .await
+    }
+
+    /// Idempotency keys of a tenant.
+    pub(crate) async fn keys(&self, tenant: Uuid) -> i64 {
+        let sql = "SELECT count(*) FROM idempotency_keys k JOIN payments p ON p.id = k.payment_id WHERE p.tenant_id = $1";
+        self.count(sql, tenant).await
+    }
+
+    /// Asserts that nothing has happened since the fixture was written: no payment, no key, balances unchanged.
+    pub(crate) async fn assert_noop(&self) {
+        let row = self
+            .owner
+            .query_one(
+                "SELECT (SELECT count(*) FROM payments), (SELECT count(*) FROM idempotency_keys)",
+                &[],
+            )
+            .await
+            .unwrap();
+        assert_eq!(
+            (row.get::<_, i64>(0), row.get::<_, i64>(1)),
+            (0, 0),
+            "payments and keys"
+        );
+        assert_eq!(
+            (self.balance(self.a).await, self.balance(self.z).await),
+            (10_000, 10_000),
+            "balances"
+        );
+    }
+
+    async fn count(&self, sql: &str, id: Uuid) -> i64 {
+        self.owner.query_one(sql, &[&id]).await.unwrap().get(0)
+    }
+}
+
+/// A tenant without accounts.
+pub(crate) async fn create_tenant(owner: &Client) -> Uuid {
+    let id = Uuid::new_v4();
+    owner
+        .execute("INSERT INTO tenants (id, name) VALUES ($1, 'test')", &[&id])
+        .await
+        .unwrap();
+    id
+}
+
+/// An account with a balance in minor units.
+pub(crate) async fn create_account(
+    owner: &Client,
+    tenant: Uuid,
+    currency: &str,
+    balance: i64,
+) -> Uuid {
+    let id = Uuid::new_v4();
+    let sql = "INSERT INTO accounts (id, tenant_id, currency, balance) VALUES ($1, $2, $3, $4)";
+    owner
+        .execute(sql, &[&id, &tenant, &currency, &balance])
+        .await
+        .unwrap();
+    id
+}
+
+/// Makes an account the tenant's default.
+pub(crate) async fn set_default_account(owner: &Client, tenant: Uuid, account: Uuid) {
+    let sql = "UPDATE tenants SET default_account_id = $2 WHERE id = $1";
+    owner.execute(sql, &[&tenant, &account]).await.unwrap();
+}
