@@ -2,14 +2,47 @@
 
 use confique::Config;
 
-use crate::auth::AuthMode;
+use zeroize::Zeroizing;
 
-/// How callers are authenticated.
-#[derive(Debug, Config)]
+use crate::auth::http_signature::{MasterSecrets, SecretError};
+use crate::auth::{AuthMode, Authenticator};
+
+/// How callers are authenticated. Has no `Debug`: it holds secrets.
+#[derive(Config)]
 pub struct AuthConfig {
-    /// `internal`: callers are trusted and name their tenant.
-    #[config(env = "AUTH_MODE")]
+    /// `hmac`: requests are signed. `internal`: callers are trusted and name their tenant.
+    #[config(env = "AUTH_MODE", default = "hmac")]
     pub mode: AuthMode,
+    /// In `hmac` mode: one or more master secrets in base64, separated by commas. New client secrets come from the first.
+    #[config(env = "MASTER_SECRETS")]
+    pub master_secrets: Option<Zeroizing<String>>,
+}
+
+/// Authentication cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthConfigError {
+    /// The mode needs what is not there.
+    #[error("AUTH_MODE is hmac, but MASTER_SECRETS is not set")]
+    MasterSecretsMissing,
+    /// A master secret is not usable.
+    #[error("MASTER_SECRETS is not usable")]
+    MasterSecretsInvalid(#[from] SecretError),
+}
+
+impl AuthConfig {
+    /// The authenticator that these settings describe.
+    ///
+    /// # Errors
+    /// [`AuthConfigError`] says which setting is missing or wrong, and never what it holds.
+    pub fn authenticator(&self) -> Result<Authenticator, AuthConfigError> {
+        match (self.mode, &self.master_secrets) {
+            (AuthMode::Internal, _) => Ok(Authenticator::Internal),
+            (AuthMode::Hmac, Some(secrets)) => {
+                Ok(Authenticator::hmac(secrets.parse::<MasterSecrets>()?))
+            }
+            (AuthMode::Hmac, None) => Err(AuthConfigError::MasterSecretsMissing),
+        }
+    }
 }
 
 /// How the database is reached. Times are in milliseconds.

@@ -1,6 +1,5 @@
 //! The function behind `POST /api/v1/payments`: composition only.
 
-use payments::auth::Authenticator;
 use payments::config::{AuthConfig, DatabaseConfig, from_env};
 use payments::handlers::CreatePaymentHandler;
 use payments::hosts::lambda::{Error, run_http};
@@ -11,7 +10,7 @@ use payments::use_cases::WithdrawIdempotent;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::init();
-    let authenticator = Authenticator::new(from_env::<AuthConfig>()?.mode);
+    let authenticator = from_env::<AuthConfig>()?.authenticator()?;
     let ledger = PostgresLedger::new(Database::new(&from_env::<DatabaseConfig>()?)?);
     run_http(CreatePaymentHandler::new(authenticator, WithdrawIdempotent::new(ledger))).await
 }

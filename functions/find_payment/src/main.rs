@@ -1,6 +1,5 @@
 //! The function behind `GET /api/v1/payments?idempotency_key=K`: composition only.
 
-use payments::auth::Authenticator;
 use payments::config::{AuthConfig, DatabaseConfig, from_env};
 use payments::handlers::FindPaymentHandler;
 use payments::hosts::lambda::{Error, run_http};
@@ -11,7 +10,7 @@ use payments::use_cases::LookUpPayment;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::init();
-    let authenticator = Authenticator::new(from_env::<AuthConfig>()?.mode);
+    let authenticator = from_env::<AuthConfig>()?.authenticator()?;
     let ledger = PostgresLedger::new(Database::new(&from_env::<DatabaseConfig>()?)?);
     run_http(FindPaymentHandler::new(authenticator, LookUpPayment::new(ledger))).await
 }

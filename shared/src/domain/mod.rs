@@ -1,5 +1,6 @@
 //! The words of the business and their rules. Knows no HTTP, no SQL, no serialization and no clock of its own.
 
+mod caller;
 mod currency;
 mod idempotency_key;
 mod ids;
@@ -8,6 +9,7 @@ mod minor_units;
 mod payment;
 mod withdrawal;
 
+pub use caller::{Caller, Signature, StoredNonce};
 pub use currency::{Currency, CurrencyError};
 pub use idempotency_key::{IdempotencyKey, KeyError};
 pub use ids::{AccountId, PaymentId, RecipientId, StoredKey, TenantId};

@@ -56,7 +56,7 @@ pub struct Payment {
 }
 
 impl Payment {
-    /// Whether `request` asks for this very payment. Compared with the payment's own columns: no fingerprint, no stored body.
+    /// Whether `request` of the same tenant asks for this very payment. Compared with the payment's own columns: no fingerprint, no stored body.
     ///
     /// A request that names no account means the default account of the day it was first sent, whatever the default is today.
     #[must_use]
@@ -66,7 +66,6 @@ impl Payment {
             None => self.from_default,
         };
         same_account
-            && request.tenant == self.tenant
             && request.amount == self.amount
             && request.recipient == self.recipient
             && request

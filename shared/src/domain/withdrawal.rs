@@ -1,12 +1,10 @@
 //! The request to pay, already validated.
 
-use super::{AccountId, Currency, IdempotencyKey, MinorUnits, RecipientId, TenantId};
+use super::{AccountId, Currency, IdempotencyKey, MinorUnits, RecipientId};
 
 /// The request to withdraw an amount from an account in favour of a recipient.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Withdrawal {
-    /// Who asks.
-    pub tenant: TenantId,
     /// The account that pays; `None` is the tenant's default account.
     pub account: Option<AccountId>,
     /// Who receives the money.

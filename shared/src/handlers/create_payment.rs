@@ -1,14 +1,17 @@
 //! `POST /api/v1/payments`
 
 use bytes::Bytes;
+use http::request::Parts;
 use http::{HeaderValue, Request, Response, header};
 
 use crate::auth::Authenticator;
-use crate::domain::{Idempotency, Invocation, StoredKey};
+use crate::domain::{Idempotency, Invocation, Payment};
 use crate::ports::CreatePayment;
 use crate::use_cases::{WithdrawIdempotent, WithdrawOutcome};
 
-use super::{Code, Endpoint, Problem, Reply, payment_body, request_body, request_key};
+use super::{
+    Code, Endpoint, Problem, Reply, payment_body, request_body, request_caller, request_key,
+};
 
 /// Marks the answer of a call that executed nothing because an earlier one had.
 const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
@@ -29,7 +32,7 @@ impl<L: CreatePayment> CreatePaymentHandler<L> {
         }
     }
 
-    /// Size and key first, then who asks, and only then what is asked: a stranger learns nothing from a body.
+    /// Syntax first, then who asks, and only then what is asked: a stranger learns nothing from a body.
     async fn pay(
         &self,
         request: Request<Bytes>,
@@ -37,22 +40,56 @@ impl<L: CreatePayment> CreatePaymentHandler<L> {
     ) -> Result<Reply, Problem> {
         let (request, body) = request.into_parts();
         request_body::check_size(&body)?;
+        request_body::check_media_type_is_given(&request.headers)?;
         let key = request_key::from_headers(&request.headers)?;
-        let caller = self.authenticator.authenticate(&request)?;
+        let caller = request_caller::of(&request, &body, &self.authenticator, invocation)?;
         request_body::check_media_type(&request.headers)?;
-        let withdrawal = request_body::parse(&body, caller.tenant)?;
+        let withdrawal = request_body::parse(&body)?;
 
         let stored_key = key.stored(caller.tenant);
-        let idempotency = Idempotency::Keyed(key);
-        let reply = match self
+        let outcome = self
             .use_case
-            .execute(&withdrawal, &idempotency, invocation)
-            .await
-        {
-            Ok(outcome) => reply(outcome, stored_key),
-            Err(error) => Reply::from(Problem::from_ledger(&error, invocation)),
+            .execute(&caller, &withdrawal, &Idempotency::Keyed(key), invocation)
+            .await;
+        let reply = match outcome {
+            Ok(outcome) => self.reply(outcome, &request),
+            Err(error) => Problem::from_ledger(&error, invocation).into(),
         };
-        Ok(reply)
+        Ok(reply.about(Some(stored_key), Some(stored_key.payment_id())))
+    }
+
+    /// The one table from the outcome of a withdrawal to its answer.
+    fn reply(&self, outcome: WithdrawOutcome, request: &Parts) -> Reply {
+        match outcome {
+            WithdrawOutcome::Executed(payment) => Reply::new("executed", paid(&payment)),
+            WithdrawOutcome::Replayed(payment) => Reply::new("replayed", replayed(paid(&payment))),
+            WithdrawOutcome::Declined { payment, replayed: false } => {
+                Reply::new("declined", Problem::declined(payment.id).into_response())
+            }
+            WithdrawOutcome::Declined { payment, replayed: true } => {
+                Reply::new("decline_replayed", replayed(Problem::declined(payment.id).into_response()))
+            }
+            WithdrawOutcome::KeyReused => Problem::new(
+                Code::KeyReused,
+                "This key belongs to a payment with other values. Use a new key for a new payment.",
+            )
+            .into(),
+            WithdrawOutcome::InProgress => Problem::new(
+                Code::PaymentInProgress,
+                "The outcome is not known yet: this key or its account is still busy. Retry with the same key.",
+            )
+            .into(),
+            WithdrawOutcome::UnknownAccount => {
+                Problem::new(Code::AccountNotFound, "Nothing was stored: the key is still free.").into()
+            }
+            WithdrawOutcome::CurrencyMismatch => Problem::new(
+                Code::CurrencyMismatch,
+                "A payment is made in its account's currency. Nothing was stored: the key is still free.",
+            )
+            .into(),
+            WithdrawOutcome::UnknownCaller => request_caller::unknown(request, &self.authenticator).into(),
+            WithdrawOutcome::NonceReused => request_caller::nonce_reused(request, &self.authenticator).into(),
+        }
     }
 }
 
@@ -66,44 +103,9 @@ impl<L: CreatePayment> Endpoint for CreatePaymentHandler<L> {
     }
 }
 
-/// The one table from the outcome of a withdrawal to its answer.
-fn reply(outcome: WithdrawOutcome, key: StoredKey) -> Reply {
-    let payment_id = Some(key.payment_id());
-    match outcome {
-        WithdrawOutcome::Executed(payment) => {
-            Reply::new("executed", located(payment_body::response(&payment), &payment.id.to_string()))
-        }
-        WithdrawOutcome::Replayed(payment) => {
-            Reply::new("replayed", replayed(located(payment_body::response(&payment), &payment.id.to_string())))
-        }
-        WithdrawOutcome::Declined { payment, replayed: false } => {
-            Reply::new("declined", Problem::declined(payment.id).into_response())
-        }
-        WithdrawOutcome::Declined { payment, replayed: true } => {
-            Reply::new("decline_replayed", replayed(Problem::declined(payment.id).into_response()))
-        }
-        WithdrawOutcome::KeyReused => {
-            Problem::new(Code::KeyReused, "This key belongs to a payment with other values. Use a new key for a new payment.").into()
-        }
-        WithdrawOutcome::InProgress => Problem::new(
-            Code::PaymentInProgress,
-            "The outcome is not known yet: this key or its account is still busy. Retry with the same key.",
-        )
-        .into(),
-        WithdrawOutcome::UnknownTenant => Problem::unauthenticated().into(),
-        WithdrawOutcome::UnknownAccount => {
-            Problem::new(Code::AccountNotFound, "Nothing was stored: the key is still free.").into()
-        }
-        WithdrawOutcome::CurrencyMismatch => {
-            Problem::new(Code::CurrencyMismatch, "A payment is made in its account's currency. Nothing was stored: the key is still free.")
-                .into()
-        }
-    }
-    .about(Some(key), payment_id)
-}
-
-fn located(mut response: Response<Bytes>, payment_id: &str) -> Response<Bytes> {
-    if let Ok(location) = HeaderValue::try_from(format!("/api/v1/payments/{payment_id}")) {
+fn paid(payment: &Payment) -> Response<Bytes> {
+    let mut response = payment_body::response(payment);
+    if let Ok(location) = HeaderValue::try_from(format!("/api/v1/payments/{}", payment.id)) {
         response.headers_mut().insert(header::LOCATION, location);
     }
     response

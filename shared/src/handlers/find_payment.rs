@@ -8,7 +8,7 @@ use crate::domain::{IdempotencyKey, Invocation};
 use crate::ports::GetPayment;
 use crate::use_cases::LookUpPayment;
 
-use super::{Code, Endpoint, Problem, Reply, get_payment, request_key};
+use super::{Code, Endpoint, Problem, Reply, get_payment, request_caller, request_key};
 
 /// Answers with the payment that one of the tenant's keys stands for.
 #[derive(Debug)]
@@ -31,13 +31,13 @@ impl<L: GetPayment> FindPaymentHandler<L> {
         request: Request<Bytes>,
         invocation: &Invocation,
     ) -> Result<Reply, Problem> {
-        let (request, _) = request.into_parts();
-        let caller = self.authenticator.authenticate(&request)?;
+        let (request, body) = request.into_parts();
+        let caller = request_caller::of(&request, &body, &self.authenticator, invocation)?;
         let key = key_of(request.uri.query().unwrap_or_default())?;
         let stored = key.stored(caller.tenant);
-        let found = self.use_case.by_key(caller.tenant, &key, invocation).await;
-        get_payment::reply(found, invocation)
-            .map(|reply| reply.about(Some(stored), Some(stored.payment_id())))
+        let found = self.use_case.by_key(&caller, &key, invocation).await;
+        let reply = get_payment::reply(found, &request, &self.authenticator, invocation);
+        Ok(reply.about(Some(stored), Some(stored.payment_id())))
     }
 }
 

@@ -2,14 +2,15 @@
 
 use bytes::Bytes;
 use http::Request;
+use http::request::Parts;
 
 use crate::auth::Authenticator;
-use crate::domain::{Invocation, Payment, PaymentId};
-use crate::ports::{GetPayment, LedgerError};
+use crate::domain::{Invocation, PaymentId};
+use crate::ports::{GetPayment, LedgerError, LookUp};
 use crate::use_cases::LookUpPayment;
 
 use super::request_body::strict_uuid;
-use super::{Code, Endpoint, Problem, Reply, payment_body};
+use super::{Code, Endpoint, Problem, Reply, payment_body, request_caller};
 
 /// Answers with one of the tenant's payments.
 #[derive(Debug)]
@@ -32,8 +33,8 @@ impl<L: GetPayment> GetPaymentHandler<L> {
         request: Request<Bytes>,
         invocation: &Invocation,
     ) -> Result<Reply, Problem> {
-        let (request, _) = request.into_parts();
-        let caller = self.authenticator.authenticate(&request)?;
+        let (request, body) = request.into_parts();
+        let caller = request_caller::of(&request, &body, &self.authenticator, invocation)?;
         let id = request
             .uri
             .path()
@@ -47,8 +48,8 @@ impl<L: GetPayment> GetPaymentHandler<L> {
                     "The payment id must be a UUID in its hyphenated form.",
                 )
             })?;
-        let found = self.use_case.by_id(caller.tenant, id, invocation).await;
-        reply(found, invocation).map(|reply| reply.about(None, Some(id)))
+        let found = self.use_case.by_id(&caller, id, invocation).await;
+        Ok(reply(found, &request, &self.authenticator, invocation).about(None, Some(id)))
     }
 }
 
@@ -64,15 +65,19 @@ impl<L: GetPayment> Endpoint for GetPaymentHandler<L> {
 
 /// The answer to a look-up, by id or by key.
 pub(super) fn reply(
-    found: Result<Option<Payment>, LedgerError>,
+    found: Result<LookUp, LedgerError>,
+    request: &Parts,
+    authenticator: &Authenticator,
     invocation: &Invocation,
-) -> Result<Reply, Problem> {
+) -> Reply {
     match found {
-        Ok(Some(payment)) => Ok(Reply::new("found", payment_body::response(&payment))),
-        Ok(None) => Err(Problem::new(
+        Ok(LookUp::Found(payment)) => Reply::new("found", payment_body::response(&payment)),
+        Ok(LookUp::Unknown) => Problem::new(
             Code::PaymentNotFound,
             "No payment of yours is stored under this id or key.",
-        )),
-        Err(error) => Err(Problem::from_ledger(&error, invocation)),
+        )
+        .into(),
+        Ok(LookUp::UnknownCaller) => request_caller::unknown(request, authenticator).into(),
+        Err(error) => Problem::from_ledger(&error, invocation).into(),
     }
 }

@@ -8,6 +8,7 @@ mod get_payment;
 mod payment_body;
 mod problem;
 mod request_body;
+mod request_caller;
 mod request_key;
 
 pub use create_payment::CreatePaymentHandler;

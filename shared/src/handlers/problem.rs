@@ -7,10 +7,11 @@ use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use serde::Serialize;
 
-use crate::auth::Unauthenticated;
 use crate::domain::{Invocation, PaymentId};
 use crate::ports::LedgerError;
 
+/// The header that tells what has to be signed (RFC 9421 §5.1).
+const ACCEPT_SIGNATURE: &str = "accept-signature";
 /// Seconds after which a client may try again.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 
@@ -64,6 +65,8 @@ codes! {
     QueryInvalid = "query_invalid", BAD_REQUEST, false, "The query is not valid";
     /// The caller did not prove who it is.
     Unauthenticated = "unauthenticated", UNAUTHORIZED, false, "The caller could not be authenticated";
+    /// The nonce was used by another request.
+    NonceReused = "nonce_reused", UNAUTHORIZED, false, "The signature was used before";
     /// The balance does not cover the amount; remembered for this key.
     InsufficientFunds = "insufficient_funds", PAYMENT_REQUIRED, false, "The balance does not cover the amount";
     /// The tenant has no such payment.
@@ -93,6 +96,7 @@ pub struct Problem {
     pub code: Code,
     detail: Cow<'static, str>,
     declined: Option<PaymentId>,
+    challenge: Option<HeaderValue>,
 }
 
 /// The longest detail in bytes: details may quote what the client sent, and what it sent may be long.
@@ -111,7 +115,14 @@ impl Problem {
             code,
             detail,
             declined: None,
+            challenge: None,
         }
+    }
+
+    /// The same problem, telling the client what to sign in `Accept-Signature` (RFC 9421 §5.1).
+    #[must_use]
+    pub fn with_challenge(self, challenge: Option<HeaderValue>) -> Self {
+        Self { challenge, ..self }
     }
 
     /// The remembered decline of a payment.
@@ -153,6 +164,9 @@ impl Problem {
         ) {
             headers.insert(header::RETRY_AFTER, RETRY_AFTER);
         }
+        if let Some(challenge) = self.challenge {
+            headers.insert(ACCEPT_SIGNATURE, challenge);
+        }
         response
     }
 }
@@ -183,21 +197,6 @@ impl Problem {
             Code::Internal,
             "The cause was logged under the request id. Retry with the same key: it never pays twice.",
         )
-    }
-
-    /// A caller that did not prove who it is. One wording for every reason.
-    #[must_use]
-    pub fn unauthenticated() -> Self {
-        Self::new(
-            Code::Unauthenticated,
-            "The request does not prove who sent it.",
-        )
-    }
-}
-
-impl From<Unauthenticated> for Problem {
-    fn from(_: Unauthenticated) -> Self {
-        Self::unauthenticated()
     }
 }
 

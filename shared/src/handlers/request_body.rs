@@ -4,7 +4,7 @@ use http::{HeaderMap, header};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::domain::{AccountId, Currency, MinorUnits, RecipientId, TenantId, Withdrawal};
+use crate::domain::{AccountId, Currency, MinorUnits, RecipientId, Withdrawal};
 
 use super::{Code, Problem};
 
@@ -31,6 +31,15 @@ pub(super) fn check_size(body: &[u8]) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Refuses a request without `Content-Type` before anything else: it could not be signed either.
+pub(super) fn check_media_type_is_given(headers: &HeaderMap) -> Result<(), Problem> {
+    if headers.contains_key(header::CONTENT_TYPE) {
+        Ok(())
+    } else {
+        Err(unsupported_media_type())
+    }
+}
+
 /// Refuses a body that is not plain `application/json` (RFC 8259), whose only charset is UTF-8.
 pub(super) fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     if headers.contains_key(header::CONTENT_ENCODING) {
@@ -47,11 +56,15 @@ pub(super) fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     if json {
         Ok(())
     } else {
-        Err(Problem::new(
-            Code::MediaTypeUnsupported,
-            "Send the body as application/json.",
-        ))
+        Err(unsupported_media_type())
     }
+}
+
+fn unsupported_media_type() -> Problem {
+    Problem::new(
+        Code::MediaTypeUnsupported,
+        "Send the body as application/json.",
+    )
 }
 
 fn is_json(content_type: &str) -> bool {
@@ -64,8 +77,8 @@ fn is_json(content_type: &str) -> bool {
         })
 }
 
-/// The withdrawal that the body asks for, on behalf of `tenant`.
-pub(super) fn parse(body: &[u8], tenant: TenantId) -> Result<Withdrawal, Problem> {
+/// The withdrawal that the body asks for.
+pub(super) fn parse(body: &[u8]) -> Result<Withdrawal, Problem> {
     // Serde reads a struct from a JSON array as well; the contract does not.
     if body.trim_ascii_start().first() != Some(&b'{') {
         return Err(Problem::new(
@@ -77,7 +90,6 @@ pub(super) fn parse(body: &[u8], tenant: TenantId) -> Result<Withdrawal, Problem
         .map_err(|error| Problem::new(Code::BodyInvalid, error.to_string()))?;
     let currency = body.currency.as_deref().map(Currency::parse).transpose();
     Ok(Withdrawal {
-        tenant,
         account: match body.account_id.as_deref() {
             Some(text) => Some(AccountId(uuid(text, "account_id", Code::AccountInvalid)?)),
             None => None,
@@ -115,9 +127,7 @@ mod tests {
     const RECIPIENT: &str = "11111111-2222-3333-4444-555555555555";
 
     fn code_of(body: &str) -> Option<Code> {
-        parse(body.as_bytes(), TenantId(Uuid::nil()))
-            .err()
-            .map(|problem| problem.code)
+        parse(body.as_bytes()).err().map(|problem| problem.code)
     }
 
     fn with_amount(amount: &str) -> String {
@@ -126,11 +136,10 @@ mod tests {
 
     #[test]
     fn c7_order_and_white_space_of_members_do_not_matter() {
-        let tenant = TenantId(Uuid::nil());
-        let plain = parse(with_amount("2500").as_bytes(), tenant).unwrap();
+        let plain = parse(with_amount("2500").as_bytes()).unwrap();
         let other =
             format!("\n {{ \"recipient_id\" :\t\"{RECIPIENT}\" , \"amount\" : 2500 }} \r\n");
-        assert_eq!(parse(other.as_bytes(), tenant), Ok(plain));
+        assert_eq!(parse(other.as_bytes()), Ok(plain));
     }
 
     #[test]
@@ -217,7 +226,7 @@ mod tests {
             assert_eq!(code_of(body), Some(Code::BodyInvalid), "{body:.80}");
         }
         let not_utf8 = b"{\"amount\":1,\"recipient_id\":\"\xff\"}";
-        assert!(parse(not_utf8, TenantId(Uuid::nil())).is_err());
+        assert!(parse(not_utf8).is_err());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The contract for moving money.
 
-use crate::domain::{Idempotency, Invocation, Payment, Withdrawal};
+use crate::domain::{Caller, Idempotency, Invocation, Payment, Withdrawal};
 
 use super::LedgerError;
 
@@ -13,8 +13,10 @@ pub enum LedgerAnswer {
     Found(Payment),
     /// A rival held the key or the balance for longer than the bounded wait. This call changed nothing.
     InProgress,
-    /// There is no such tenant. Nothing was changed.
-    UnknownTenant,
+    /// There is no such tenant, or its signing key is retired. Nothing was changed.
+    UnknownCaller,
+    /// The nonce was used by another call. Nothing was changed.
+    NonceReused,
     /// The tenant has no such account. Nothing was changed.
     UnknownAccount,
     /// The account has another currency. Nothing was changed.
@@ -27,9 +29,11 @@ pub trait CreatePayment: Send + Sync {
     ///
     /// An implementation MUST do the three in one atomic step, or none of them; MUST let at most one call ever debit for
     /// one key, also after the key was purged; MUST return the stored payment of a settled key without deciding anything
-    /// again; MUST wait for a live rival only for a bounded time; MUST NOT report `Created` before the step is durable.
+    /// again; MUST wait for a live rival only for a bounded time; MUST NOT report `Created` before the step is durable; MUST refuse a retired signing key
+    /// and a nonce that another call has brought, and remember the nonce in the same step.
     fn create_payment(
         &self,
+        caller: &Caller,
         withdrawal: &Withdrawal,
         idempotency: &Idempotency,
         invocation: &Invocation,

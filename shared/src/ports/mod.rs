@@ -5,8 +5,8 @@ mod get_payment;
 mod purge_expired_keys;
 
 pub use create_payment::{CreatePayment, LedgerAnswer};
-pub use get_payment::GetPayment;
-pub use purge_expired_keys::{PurgeExpiredKeys, Purged};
+pub use get_payment::{GetPayment, LookUp};
+pub use purge_expired_keys::{Expired, PurgeExpiredKeys, Purged};
 
 use std::error::Error;
 

@@ -5,30 +5,35 @@ use tokio_postgres::types::Type;
 use uuid::Uuid;
 
 use crate::domain::{
-    AccountId, Currency, Idempotency, Invocation, PaymentId, StoredKey, Withdrawal,
+    AccountId, Caller, Currency, Idempotency, Invocation, PaymentId, StoredKey, StoredNonce,
+    Withdrawal,
 };
 use crate::ports::{CreatePayment, LedgerAnswer, LedgerError};
 
 use super::database::Statement;
 use super::executor::{IdempotentOperation, Settled};
 use super::failure::Failure;
-use super::{PostgresLedger, get_payment, payment_row};
+use super::{PostgresLedger, payment_row};
 
 impl CreatePayment for PostgresLedger {
     async fn create_payment(
         &self,
+        caller: &Caller,
         withdrawal: &Withdrawal,
         idempotency: &Idempotency,
         invocation: &Invocation,
     ) -> Result<LedgerAnswer, LedgerError> {
         let settled = match idempotency {
             Idempotency::Keyed(key) => {
-                let operation = KeyedPayment::new(key.stored(withdrawal.tenant), withdrawal);
+                let operation = KeyedPayment::new(key.stored(caller.tenant), caller, withdrawal);
                 self.executor.execute(&operation, invocation).await?
             }
             Idempotency::Unkeyed => {
-                let operation =
-                    UnkeyedPayment(Parameters::new(PaymentId(Uuid::now_v7()), withdrawal));
+                let operation = UnkeyedPayment(Parameters::new(
+                    PaymentId(Uuid::now_v7()),
+                    caller,
+                    withdrawal,
+                ));
                 self.executor.execute(&operation, invocation).await?
             }
         };
@@ -41,7 +46,7 @@ impl CreatePayment for PostgresLedger {
 
 /// What both statements need, in the types of their columns.
 struct Parameters {
-    payment: PaymentId,
+    payment: Uuid,
     tenant: Uuid,
     account: Option<Uuid>,
     recipient: Uuid,
@@ -50,10 +55,10 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn new(payment: PaymentId, withdrawal: &Withdrawal) -> Self {
+    fn new(payment: PaymentId, caller: &Caller, withdrawal: &Withdrawal) -> Self {
         Self {
-            payment,
-            tenant: withdrawal.tenant.0,
+            payment: payment.0,
+            tenant: caller.tenant.0,
             account: withdrawal.account.map(|AccountId(id)| id),
             recipient: withdrawal.recipient.0,
             amount: withdrawal.amount.get(),
@@ -64,15 +69,22 @@ impl Parameters {
 
 /// A payment that is claimed by its idempotency key.
 struct KeyedPayment {
-    key: StoredKey,
+    key: Uuid,
     parameters: Parameters,
+    version: Option<i64>,
+    nonce: Option<Uuid>,
+    /// Ties the nonce to this call, so that a second try of the call does not trip over it.
+    call: Uuid,
 }
 
 impl KeyedPayment {
-    fn new(key: StoredKey, withdrawal: &Withdrawal) -> Self {
+    fn new(key: StoredKey, caller: &Caller, withdrawal: &Withdrawal) -> Self {
         Self {
-            key,
-            parameters: Parameters::new(key.payment_id(), withdrawal),
+            key: key.0,
+            parameters: Parameters::new(key.payment_id(), caller, withdrawal),
+            version: caller.version().map(i64::from),
+            nonce: caller.nonce().map(|StoredNonce(nonce)| nonce),
+            call: Uuid::new_v4(),
         }
     }
 }
@@ -88,19 +100,22 @@ impl IdempotentOperation for KeyedPayment {
         Statement {
             sql: include_str!("sql/create_payment.sql"),
             parameters: vec![
-                (&self.key.0, Type::UUID),
-                (&p.payment.0, Type::UUID),
+                (&self.key, Type::UUID),
+                (&p.payment, Type::UUID),
                 (&p.tenant, Type::UUID),
                 (&p.account, Type::UUID),
                 (&p.recipient, Type::UUID),
                 (&p.amount, Type::INT8),
                 (&p.currency, Type::TEXT),
+                (&self.version, Type::INT8),
+                (&self.nonce, Type::UUID),
+                (&self.call, Type::UUID),
             ],
         }
     }
 
     fn look_up(&self) -> Statement<'_> {
-        get_payment::statement(&self.parameters.tenant, &self.parameters.payment.0)
+        second_look(&self.parameters, &self.nonce, &self.call)
     }
 
     fn answer(&self, row: &Row) -> Result<LedgerAnswer, Failure> {
@@ -121,7 +136,7 @@ impl IdempotentOperation for UnkeyedPayment {
         Statement {
             sql: include_str!("sql/create_payment_unkeyed.sql"),
             parameters: vec![
-                (&p.payment.0, Type::UUID),
+                (&p.payment, Type::UUID),
                 (&p.tenant, Type::UUID),
                 (&p.account, Type::UUID),
                 (&p.recipient, Type::UUID),
@@ -132,7 +147,7 @@ impl IdempotentOperation for UnkeyedPayment {
     }
 
     fn look_up(&self) -> Statement<'_> {
-        get_payment::statement(&self.0.tenant, &self.0.payment.0)
+        second_look(&self.0, &None, &self.0.payment)
     }
 
     fn answer(&self, row: &Row) -> Result<LedgerAnswer, Failure> {
@@ -144,13 +159,26 @@ impl IdempotentOperation for UnkeyedPayment {
     }
 }
 
+fn second_look<'a>(p: &'a Parameters, nonce: &'a Option<Uuid>, call: &'a Uuid) -> Statement<'a> {
+    Statement {
+        sql: include_str!("sql/create_payment_second_look.sql"),
+        parameters: vec![
+            (&p.tenant, Type::UUID),
+            (&p.payment, Type::UUID),
+            (nonce, Type::UUID),
+            (call, Type::UUID),
+        ],
+    }
+}
+
 fn answer(row: &Row) -> Result<LedgerAnswer, Failure> {
     Ok(match payment_row::result(row)? {
         "created" => LedgerAnswer::Created(payment_row::payment(row)?),
         "found" => LedgerAnswer::Found(payment_row::payment(row)?),
-        "unknown_tenant" => LedgerAnswer::UnknownTenant,
+        "unknown_caller" => LedgerAnswer::UnknownCaller,
+        "nonce_reused" => LedgerAnswer::NonceReused,
         "unknown_account" => LedgerAnswer::UnknownAccount,
         "currency_mismatch" => LedgerAnswer::CurrencyMismatch,
-        other => return Err(Failure::Row(format!("unknown result {other}").into())),
+        other => return Err(Failure::unknown_result(other)),
     })
 }

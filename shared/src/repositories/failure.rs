@@ -41,6 +41,11 @@ pub(super) enum NextStep {
 }
 
 impl Failure {
+    /// A result that this version does not know.
+    pub(super) fn unknown_result(result: &str) -> Self {
+        Self::Row(format!("unknown result {result}").into())
+    }
+
     pub(super) fn next_step(&self) -> NextStep {
         match self {
             Self::RivalVanished => NextStep::TryAgain,

@@ -1,33 +1,38 @@
 //! Look-ups on PostgreSQL.
 
 use tokio_postgres::types::Type;
-use uuid::Uuid;
 
-use crate::domain::{Invocation, Payment, PaymentId, TenantId};
-use crate::ports::{GetPayment, LedgerError};
+use crate::domain::{Caller, Invocation, PaymentId};
+use crate::ports::{GetPayment, LedgerError, LookUp};
 
 use super::database::Statement;
+use super::failure::Failure;
 use super::{PostgresLedger, payment_row};
 
 impl GetPayment for PostgresLedger {
     async fn get_payment(
         &self,
-        tenant: TenantId,
+        caller: &Caller,
         payment: PaymentId,
         invocation: &Invocation,
-    ) -> Result<Option<Payment>, LedgerError> {
-        let rows = self
-            .executor
-            .repeatable(statement(&tenant.0, &payment.0), invocation)
-            .await?;
-        Ok(rows.first().map(payment_row::payment).transpose()?)
-    }
-}
-
-/// Selects one payment of one tenant.
-pub(super) fn statement<'a>(tenant: &'a Uuid, payment: &'a Uuid) -> Statement<'a> {
-    Statement {
-        sql: include_str!("sql/get_payment.sql"),
-        parameters: vec![(tenant, Type::UUID), (payment, Type::UUID)],
+    ) -> Result<LookUp, LedgerError> {
+        let version = caller.version().map(i64::from);
+        let statement = Statement {
+            sql: include_str!("sql/get_payment.sql"),
+            parameters: vec![
+                (&caller.tenant.0, Type::UUID),
+                (&payment.0, Type::UUID),
+                (&version, Type::INT8),
+            ],
+        };
+        let rows = self.executor.repeatable(statement, invocation).await?;
+        let Some(row) = rows.first() else {
+            return Ok(LookUp::Unknown);
+        };
+        match payment_row::result(row)? {
+            "found" => Ok(LookUp::Found(payment_row::payment(row)?)),
+            "unknown_caller" => Ok(LookUp::UnknownCaller),
+            other => Err(Failure::unknown_result(other).into()),
+        }
     }
 }

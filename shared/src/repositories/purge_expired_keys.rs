@@ -3,7 +3,7 @@
 use tokio_postgres::types::Type;
 
 use crate::domain::Invocation;
-use crate::ports::{LedgerError, PurgeExpiredKeys};
+use crate::ports::{Expired, LedgerError, PurgeExpiredKeys};
 
 use super::PostgresLedger;
 use super::database::Statement;
@@ -12,13 +12,17 @@ use super::failure::Failure;
 impl PurgeExpiredKeys for PostgresLedger {
     async fn purge_batch(
         &self,
-        retention_days: i32,
+        expired: Expired,
         batch: i64,
         invocation: &Invocation,
     ) -> Result<u64, LedgerError> {
+        let (sql, age) = match expired {
+            Expired::Keys { days } => (include_str!("sql/purge_expired_keys.sql"), days),
+            Expired::Nonces { minutes } => (include_str!("sql/purge_expired_nonces.sql"), minutes),
+        };
         let statement = Statement {
-            sql: include_str!("sql/purge_expired_keys.sql"),
-            parameters: vec![(&retention_days, Type::INT4), (&batch, Type::INT8)],
+            sql,
+            parameters: vec![(&age, Type::INT4), (&batch, Type::INT8)],
         };
         let rows = self.executor.repeatable(statement, invocation).await?;
         let deleted = rows

@@ -1,6 +1,6 @@
 //! The use case that pays: idempotency is its own knowledge, not a filter in front of it.
 
-use crate::domain::{Idempotency, Invocation, Payment, PaymentStatus, Withdrawal};
+use crate::domain::{Caller, Idempotency, Invocation, Payment, PaymentStatus, Withdrawal};
 use crate::ports::{CreatePayment, LedgerAnswer, LedgerError};
 
 /// How a withdrawal ended.
@@ -25,8 +25,10 @@ pub enum WithdrawOutcome {
     UnknownAccount,
     /// The account has another currency than the request expects.
     CurrencyMismatch,
-    /// There is no such tenant.
-    UnknownTenant,
+    /// There is no such tenant, or its signing key is retired.
+    UnknownCaller,
+    /// The nonce was used by another call.
+    NonceReused,
 }
 
 /// Withdraws an amount exactly once for each idempotency key.
@@ -47,20 +49,22 @@ impl<L: CreatePayment> WithdrawIdempotent<L> {
     /// [`LedgerError`] when the ledger gave no answer. The caller then retries with the same key.
     pub async fn execute(
         &self,
+        caller: &Caller,
         withdrawal: &Withdrawal,
         idempotency: &Idempotency,
         invocation: &Invocation,
     ) -> Result<WithdrawOutcome, LedgerError> {
         let answer = self
             .ledger
-            .create_payment(withdrawal, idempotency, invocation)
+            .create_payment(caller, withdrawal, idempotency, invocation)
             .await?;
         Ok(match answer {
             LedgerAnswer::Created(payment) => settled(payment, false),
             LedgerAnswer::Found(payment) if payment.answers(withdrawal) => settled(payment, true),
             LedgerAnswer::Found(_) => WithdrawOutcome::KeyReused,
             LedgerAnswer::InProgress => WithdrawOutcome::InProgress,
-            LedgerAnswer::UnknownTenant => WithdrawOutcome::UnknownTenant,
+            LedgerAnswer::UnknownCaller => WithdrawOutcome::UnknownCaller,
+            LedgerAnswer::NonceReused => WithdrawOutcome::NonceReused,
             LedgerAnswer::UnknownAccount => WithdrawOutcome::UnknownAccount,
             LedgerAnswer::CurrencyMismatch => WithdrawOutcome::CurrencyMismatch,
         })

@@ -1,7 +1,7 @@
 //! The use case that answers "what became of it?", by payment id or by idempotency key.
 
-use crate::domain::{IdempotencyKey, Invocation, Payment, PaymentId, TenantId};
-use crate::ports::{GetPayment, LedgerError};
+use crate::domain::{Caller, IdempotencyKey, Invocation, PaymentId};
+use crate::ports::{GetPayment, LedgerError, LookUp};
 
 /// Looks a tenant's payment up.
 #[derive(Debug)]
@@ -21,11 +21,11 @@ impl<L: GetPayment> LookUpPayment<L> {
     /// [`LedgerError`] when the ledger gave no answer.
     pub async fn by_id(
         &self,
-        tenant: TenantId,
+        caller: &Caller,
         payment: PaymentId,
         invocation: &Invocation,
-    ) -> Result<Option<Payment>, LedgerError> {
-        self.ledger.get_payment(tenant, payment, invocation).await
+    ) -> Result<LookUp, LedgerError> {
+        self.ledger.get_payment(caller, payment, invocation).await
     }
 
     /// The payment that the tenant's key stands for, also after the key was purged: its id is derived from the key.
@@ -34,11 +34,11 @@ impl<L: GetPayment> LookUpPayment<L> {
     /// [`LedgerError`] when the ledger gave no answer.
     pub async fn by_key(
         &self,
-        tenant: TenantId,
+        caller: &Caller,
         key: &IdempotencyKey,
         invocation: &Invocation,
-    ) -> Result<Option<Payment>, LedgerError> {
-        self.by_id(tenant, key.stored(tenant).payment_id(), invocation)
+    ) -> Result<LookUp, LedgerError> {
+        self.by_id(caller, key.stored(caller.tenant).payment_id(), invocation)
             .await
     }
 }

@@ -6,4 +6,4 @@ mod purge_expired_keys;
 
 pub use create_payment::{WithdrawIdempotent, WithdrawOutcome};
 pub use get_payment::LookUpPayment;
-pub use purge_expired_keys::{KEY_RETENTION_DAYS, PurgeKeys};
+pub use purge_expired_keys::{KEY_RETENTION_DAYS, NONCE_RETENTION_MINUTES, PurgeKeys};

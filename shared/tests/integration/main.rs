@@ -12,3 +12,6 @@
 mod support;
 
 mod create_payment;
+mod key_rotation;
+mod nonces;
+mod signatures;

@@ -33,7 +33,7 @@ UNION ALL
 SELECT refusal, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
   FROM (
     SELECT CASE
-             WHEN NOT EXISTS (SELECT FROM tenant) THEN 'unknown_tenant'
+             WHEN NOT EXISTS (SELECT FROM tenant) THEN 'unknown_caller'
              WHEN NOT EXISTS (SELECT FROM payer) THEN 'unknown_account'
              WHEN (SELECT currency FROM payer) <> $6 THEN 'currency_mismatch'
            END AS refusal

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode};
-use payments::auth::{AuthMode, Authenticator};
+use payments::auth::Authenticator;
 use payments::domain::Invocation;
 use payments::handlers::{CreatePaymentHandler, FindPaymentHandler, GetPaymentHandler, serve};
 use payments::repositories::PostgresLedger;
@@ -25,9 +25,16 @@ pub(crate) struct Api {
 }
 
 impl Api {
-    /// The API on a ledger.
+    /// The API on a ledger, in internal mode.
     pub(crate) fn new(ledger: &PostgresLedger) -> Self {
-        let authenticator = || Authenticator::new(AuthMode::Internal);
+        Self::with_authenticator(ledger, || Authenticator::Internal)
+    }
+
+    /// The API on a ledger.
+    pub(crate) fn with_authenticator(
+        ledger: &PostgresLedger,
+        authenticator: impl Fn() -> Authenticator,
+    ) -> Self {
         Self {
             create: CreatePaymentHandler::new(
                 authenticator(),
@@ -59,7 +66,7 @@ impl Api {
     /// Sends any request to the endpoint that its method and path lead to.
     pub(crate) async fn send(&self, request: Request<Bytes>) -> Answer {
         let invocation = Invocation::new(Uuid::new_v4().to_string(), Duration::from_secs(9));
-        let response = if request.method() == "POST" {
+        let response = if request.method() != "GET" {
             serve(&self.create, request, &invocation).await
         } else if request.uri().path() == "/api/v1/payments" {
             serve(&self.find, request, &invocation).await

@@ -3,8 +3,9 @@
 pub(crate) mod api;
 pub(crate) mod database;
 pub(crate) mod ledger;
+pub(crate) mod signing;
 
-pub(crate) use api::{Api, Pay};
+pub(crate) use api::{Answer, Api, Pay};
 pub(crate) use database::TestDatabase;
 pub(crate) use ledger::Ledger;
 
