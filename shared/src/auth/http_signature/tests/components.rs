@@ -173,3 +173,14 @@ fn a_component_without_a_usable_value_is_refused() -> TestResult {
     }
     Ok(())
 }
+
+#[test]
+fn a_target_outside_ascii_cannot_be_signed() -> TestResult {
+    let request =
+        Request::get("/caf\u{e9}")?.sign_as(&format!(r#"("@method" "@path"){PARAMETERS}"#))?;
+    assert_eq!(
+        request.verify(),
+        Err(SignatureError::UnavailableComponent("\"@path\"".to_owned()))
+    );
+    Ok(())
+}

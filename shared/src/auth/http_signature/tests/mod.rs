@@ -163,6 +163,18 @@ fn the_reference_client_is_accepted() -> TestResult {
 }
 
 #[test]
+fn a_get_or_head_by_the_reference_client_needs_no_content_headers() -> TestResult {
+    for method in [http::Method::GET, http::Method::HEAD] {
+        let mut request = Request::get("/api/v1/payments?idempotency_key=k")?;
+        request.parts.method = method;
+        request.sign()?;
+        assert!(request.verify().is_ok());
+        assert!(!request.parts.headers.contains_key("content-digest"));
+    }
+    Ok(())
+}
+
+#[test]
 fn what_accept_signature_asks_for_is_accepted() -> TestResult {
     let accepted = |method| -> Result<String, Box<dyn Error>> {
         let value = super::accept_signature(&method).to_str()?.to_owned();
