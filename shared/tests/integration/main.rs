@@ -12,6 +12,7 @@
 mod support;
 
 mod create_payment;
+mod fuzz;
 mod key_rotation;
 mod nonces;
 mod signatures;
