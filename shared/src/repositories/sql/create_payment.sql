@@ -29,12 +29,12 @@ admitted AS (
      WHERE $9 IS NULL
         OR EXISTS (SELECT FROM nonce)
 ),
--- A settled key. When it is found, nothing below runs: no lock, no write.
+-- A settled key: its payment id is derived from it, so the payment is found also after the key was purged.
+-- When it is found, nothing below runs: no lock, no write.
 existing AS (
     SELECT p.*
-      FROM idempotency_keys k
-      JOIN payments p ON p.id = k.payment_id
-     WHERE k.key = $1
+      FROM payments p
+     WHERE p.id = $2
        AND EXISTS (SELECT FROM admitted)
 ),
 -- The account that pays, locked until the commit. The lock serializes the decisions on one balance.
@@ -55,9 +55,11 @@ claim AS (
         ON CONFLICT (key) DO NOTHING
     RETURNING payment_id, status
 ),
+-- From the balance under the lock, not from the snapshot's: while a rival's top-up is newer than the snapshot, the
+-- older balance would violate the CHECK before PostgreSQL notices that it is outdated.
 debit AS (
     UPDATE accounts
-       SET balance = accounts.balance - $6
+       SET balance = payer.balance - $6
       FROM payer, claim
      WHERE accounts.id = payer.id
        AND claim.status = 'succeeded'
