@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use lambda_http::http::Request;
+use lambda_http::http::{Request, Response};
 use lambda_http::{Body, RequestExt, service_fn};
 use lambda_runtime::{Context, LambdaEvent};
 use serde::Serialize;
@@ -24,12 +24,17 @@ const DEFAULT_BUDGET: Duration = Duration::from_secs(9);
 /// When the runtime API cannot be reached.
 pub async fn run_http<E: Endpoint>(endpoint: E) -> Result<(), Error> {
     let endpoint = &endpoint;
-    lambda_http::run(service_fn(async |event: Request<Body>| {
-        let invocation = invocation(&event.lambda_context());
-        let response = serve(endpoint, event.map(body), &invocation).await;
-        Ok::<_, Error>(response.map(|body| Body::Binary(body.to_vec())))
+    lambda_http::run(service_fn(async |event| {
+        Ok::<_, Error>(answer(endpoint, event).await)
     }))
     .await
+}
+
+/// Answers one event from API Gateway, which carries its Lambda context, with an endpoint.
+pub async fn answer<E: Endpoint>(endpoint: &E, event: Request<Body>) -> Response<Body> {
+    let invocation = invocation(&event.lambda_context());
+    let response = serve(endpoint, event.map(body), &invocation).await;
+    response.map(|body| Body::Binary(body.to_vec()))
 }
 
 /// Serves plain invocations, such as a schedule's, with a task.

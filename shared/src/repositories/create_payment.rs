@@ -80,7 +80,7 @@ impl KeyedPayment {
 impl IdempotentOperation for KeyedPayment {
     type Answer = LedgerAnswer;
 
-    /// `payments_pkey`: the key was purged and its payment is repeated. `idempotency_keys_pkey`: a rival's claim.
+    /// `payments_pkey`: a rival paid after our snapshot and its key was purged already. `idempotency_keys_pkey`: a rival's claim.
     const ALREADY_DONE: &'static [&'static str] = &["payments_pkey", "idempotency_keys_pkey"];
 
     fn claim(&self) -> Statement<'_> {

@@ -128,7 +128,11 @@ impl Executor {
             NextStep::GiveUp => 0,
         };
         if *tries >= allowed {
-            return Err(failure.into());
+            return Err(match failure {
+                // An earlier statement of this call may have been executed: only a first one that was never sent is harmless.
+                Failure::NoTime if invocation.round_trips() > 0 => LedgerError::Unavailable(failure.into()),
+                failure => failure.into(),
+            });
         }
         tracing::warn!(request_id = invocation.request_id(), tries = *tries, cause = ?failure, "trying again");
         if next_step == NextStep::TryOnFreshConnection {

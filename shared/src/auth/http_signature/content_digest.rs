@@ -35,7 +35,11 @@ impl ContentDigest {
                 return Err(SignatureError::DigestMismatch);
             }
         }
-        if supported { Ok(()) } else { Err(SignatureError::NoSupportedDigest) }
+        if supported {
+            Ok(())
+        } else {
+            Err(SignatureError::NoSupportedDigest)
+        }
     }
 }
 

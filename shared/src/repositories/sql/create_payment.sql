@@ -8,12 +8,12 @@ WITH tenant AS (
       FROM tenants t
      WHERE t.id = $3
 ),
--- A settled key. When it is found, nothing below runs: no lock, no write.
+-- A settled key: its payment id is derived from it, so the payment is found also after the key was purged.
+-- When it is found, nothing below runs: no lock, no write.
 existing AS (
     SELECT p.*
-      FROM idempotency_keys k
-      JOIN payments p ON p.id = k.payment_id
-     WHERE k.key = $1
+      FROM payments p
+     WHERE p.id = $2
        AND EXISTS (SELECT FROM tenant)
 ),
 -- The account that pays, locked until the commit. The lock serializes the decisions on one balance.

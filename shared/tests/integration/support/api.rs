@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode};
 use payments::auth::{AuthMode, Authenticator};
+use payments::config::DatabaseConfig;
 use payments::domain::Invocation;
 use payments::handlers::{CreatePaymentHandler, FindPaymentHandler, GetPaymentHandler, serve};
 use payments::repositories::PostgresLedger;
@@ -12,10 +13,16 @@ use payments::use_cases::{LookUpPayment, WithdrawIdempotent};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Ledger, TestDatabase};
+use super::database::{config, ledger_with};
+use super::{Ledger, TestDatabase, Wire};
 
 /// The recipient of every payment whose recipient does not matter.
 pub(crate) const RECIPIENT: Uuid = Uuid::from_u128(0x00c0_ffee);
+
+/// How the tests' callers are known.
+pub(crate) fn authenticator() -> Authenticator {
+    Authenticator::new(AuthMode::Internal)
+}
 
 /// The three endpoints.
 pub(crate) struct Api {
@@ -27,7 +34,6 @@ pub(crate) struct Api {
 impl Api {
     /// The API on a ledger.
     pub(crate) fn new(ledger: &PostgresLedger) -> Self {
-        let authenticator = || Authenticator::new(AuthMode::Internal);
         Self {
             create: CreatePaymentHandler::new(
                 authenticator(),
@@ -51,6 +57,19 @@ impl Api {
         (Self::new(&database.ledger(20)), ledger, database)
     }
 
+    /// The same, reached through a wire that can fail, on a pool of one connection.
+    pub(crate) async fn behind_wire() -> (Self, Ledger, Wire) {
+        let database = TestDatabase::new().await;
+        let ledger = Ledger::new(database.owner().await).await;
+        let wire = Wire::to(&database.app_url()).await;
+        let api = Self::new(&ledger_with(&DatabaseConfig {
+            connect_timeout_ms: 300,
+            statement_timeout_ms: 500,
+            ..config(wire.url(), 1)
+        }));
+        (api, ledger, wire)
+    }
+
     /// Sends `POST /api/v1/payments`.
     pub(crate) async fn pay(&self, pay: Pay) -> Answer {
         self.send(pay.request()).await
@@ -58,7 +77,12 @@ impl Api {
 
     /// Sends any request to the endpoint that its method and path lead to.
     pub(crate) async fn send(&self, request: Request<Bytes>) -> Answer {
-        let invocation = Invocation::new(Uuid::new_v4().to_string(), Duration::from_secs(9));
+        self.send_within(Duration::from_secs(9), request).await
+    }
+
+    /// The same, with that much time for an answer.
+    pub(crate) async fn send_within(&self, budget: Duration, request: Request<Bytes>) -> Answer {
+        let invocation = Invocation::new(Uuid::new_v4().to_string(), budget);
         let response = if request.method() == "POST" {
             serve(&self.create, request, &invocation).await
         } else if request.uri().path() == "/api/v1/payments" {
@@ -117,6 +141,53 @@ impl Answer {
         self.headers
             .get("idempotent-replayed")
             .is_some_and(|value| value == "true")
+    }
+
+    /// Asserts that this very call paid.
+    pub(crate) fn assert_executed(&self) {
+        assert_eq!(
+            (self.status.as_u16(), self.is_replay()),
+            (200, false),
+            "{self:?}"
+        );
+    }
+
+    /// Asserts that this is the answer `first` again: status, bytes and headers, but for the mark and the request id.
+    pub(crate) fn assert_replays(&self, first: &Self) {
+        assert!(self.is_replay(), "{self:?}");
+        let essence = |answer: &Self| {
+            let mut headers = answer.headers.clone();
+            headers.remove("idempotent-replayed");
+            headers.remove("x-request-id");
+            (answer.status, headers, answer.body.clone())
+        };
+        assert_eq!(essence(self), essence(first));
+    }
+
+    /// Asserts a new, remembered decline.
+    pub(crate) fn assert_declined(&self) {
+        self.assert_problem(402, "insufficient_funds");
+        assert_eq!(
+            (&self.json()["status"], self.is_replay()),
+            (&Value::from("declined"), false)
+        );
+    }
+
+    /// Asserts that the service asks to try again later.
+    pub(crate) fn assert_unavailable(&self) {
+        self.assert_problem(503, "service_unavailable");
+        self.assert_asks_for_a_retry();
+    }
+
+    /// Asserts `Retry-After` in seconds, and a problem that says it may be retried.
+    pub(crate) fn assert_asks_for_a_retry(&self) {
+        let seconds: u32 = self.headers["retry-after"]
+            .to_str()
+            .unwrap()
+            .parse()
+            .unwrap();
+        assert!((1..=60).contains(&seconds), "{self:?}");
+        assert_eq!(self.json()["retryable"], true);
     }
 
     /// Asserts status and problem code.

@@ -15,12 +15,33 @@ fn failed(error: impl std::fmt::Display) -> TestCaseError {
 /// Bytes that a header may hold, often near the syntax of a structured field.
 fn header_bytes() -> impl Strategy<Value = Vec<u8>> {
     let fragments = prop::sample::select(vec![
-        "sig1=", "(", ")", "\"@method\"", "\"@path\"", "\"@query-param\"", ";name=\"a\"", "\"content-type\"", ";created=1700000000",
-        ";keyid=\"0190d2f4-7c1a-7a53-9c55-3f5d1c6b2a10.1\"", ";nonce=\"0123456789abcdef\"", ":", ",", " ", "=", "sha-256=:", "YWJj", "?1",
-        "@1", "\\", "%\"f\"",
+        "sig1=",
+        "(",
+        ")",
+        "\"@method\"",
+        "\"@path\"",
+        "\"@query-param\"",
+        ";name=\"a\"",
+        "\"content-type\"",
+        ";created=1700000000",
+        ";keyid=\"0190d2f4-7c1a-7a53-9c55-3f5d1c6b2a10.1\"",
+        ";nonce=\"0123456789abcdef\"",
+        ":",
+        ",",
+        " ",
+        "=",
+        "sha-256=:",
+        "YWJj",
+        "?1",
+        "@1",
+        "\\",
+        "%\"f\"",
     ])
     .prop_map(|fragment| fragment.as_bytes().to_vec());
-    let arbitrary = vec(prop_oneof![Just(b'\t'), 0x20..=0x7e_u8, 0x80..=0xff_u8], 0..40);
+    let arbitrary = vec(
+        prop_oneof![Just(b'\t'), 0x20..=0x7e_u8, 0x80..=0xff_u8],
+        0..40,
+    );
     vec(prop_oneof![4 => fragments, 1 => arbitrary], 0..24).prop_map(|parts| parts.concat())
 }
 
