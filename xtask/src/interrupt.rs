@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::timeout;
 
-use crate::stack::process;
+use crate::stack::family;
 
 /// A command that waits for a child of its own, a compiler for instance, hears of the end only when that child ends.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -34,14 +34,14 @@ pub(crate) async fn supervise(
         name = signals.next() => name,
     };
     println!("\n{name}: stopping");
-    let children = process::descendants_of_this();
+    let children = family::of_this();
     task.abort();
     if timeout(PATIENCE, &mut task).await.is_err() {
-        process::terminate(&children);
+        family::terminate(&children);
         // Whatever does not end even now is killed below.
         let _ = timeout(LAST_LIMIT, &mut task).await;
     }
-    process::kill(&children);
+    family::kill(&children);
     Ok(Outcome::Interrupted)
 }
 

@@ -61,7 +61,9 @@ async fn c10_a_database_that_falls_silent_later_is_a_503_and_the_connection_is_n
 
     // The old connections stay open and silent: only a fresh one can bring the answer.
     wire.speak_on_new_connections();
-    api.pay(Pay::new(ledger.t1, "k")).await.assert_executed();
+    let answer = api.pay(Pay::new(ledger.t1, "k")).await;
+    answer.assert_executed();
+    assert_eq!(answer.round_trips, 1);
     ledger.assert_t1(5_000, 2).await;
 }
 

@@ -75,6 +75,10 @@ async fn c18_any_other_error_is_a_500_and_neither_a_decline_nor_a_duplicate() {
         let answer = api.pay(Pay::new(ledger.t1, "k")).await;
 
         answer.assert_problem(500, "internal_error");
+        assert_eq!(
+            answer.round_trips, 1,
+            "{sqlstate} {constraint} is not looked up as a duplicate"
+        );
         let text = String::from_utf8(answer.body.to_vec()).unwrap();
         for secret in [
             MESSAGE,

@@ -36,6 +36,25 @@ async fn c19_a_connection_to_a_server_that_became_read_only_is_replaced() {
 }
 
 #[tokio::test]
+async fn c19_after_a_failover_no_other_old_connection_of_the_pool_is_tried() {
+    let (_, ledger, database) = Api::with_database().await;
+    let api = Api::new(&database.ledger(3));
+    set_read_only(&ledger, &database, true).await;
+    join!(
+        warm_up(&api, &ledger),
+        warm_up(&api, &ledger),
+        warm_up(&api, &ledger)
+    );
+    set_read_only(&ledger, &database, false).await;
+
+    let answer = api.pay(Pay::new(ledger.t1, "k")).await;
+
+    answer.assert_executed();
+    assert_eq!(answer.round_trips, 2);
+    ledger.assert_t1(7_500, 1).await;
+}
+
+#[tokio::test]
 async fn c19_a_failover_that_leads_to_another_read_only_server_is_a_503() {
     let (_, ledger, database) = Api::with_database().await;
     let api = Api::new(&database.ledger(1));

@@ -17,6 +17,7 @@ mod bad_input;
 mod create_payment;
 mod database_failures;
 mod declines;
+mod deposits;
 mod find_payment;
 mod get_payment;
 mod idempotency_key;

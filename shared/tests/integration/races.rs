@@ -262,9 +262,14 @@ async fn a_request_whose_client_left_does_not_spoil_the_next_one_on_the_pool() {
         () = Box::pin(hold.until_held(1)).fuse() => {}
     }
     drop(abandoned);
+    // On the same pool of one connection, while the abandoned statement is still running.
+    let found = single
+        .get(ledger.t1, "/api/v1/payments?idempotency_key=k")
+        .await;
+    found.assert_problem(404, "payment_not_found");
+    assert_eq!(found.round_trips, 1);
     hold.release().await;
 
-    // On the same pool of one connection, at once.
     single
         .pay(Pay::fresh(ledger.t1).amount(100))
         .await
@@ -273,4 +278,24 @@ async fn a_request_whose_client_left_does_not_spoil_the_next_one_on_the_pool() {
     assert_eq!(settled.status, 200, "{settled:?}");
     api.pay(request).await.assert_replays(&settled);
     ledger.assert_t1(7_400, 2).await;
+}
+
+#[tokio::test]
+async fn a_payment_that_waits_for_a_top_up_is_decided_and_debited_on_the_new_balance() {
+    let (api, ledger, database) = Api::with_database().await;
+    let mut rival = database.owner().await;
+    let top_up = rival.transaction().await.unwrap();
+    let sql = "UPDATE accounts SET balance = 50000 WHERE id = $1";
+    top_up.execute(sql, &[&ledger.a]).await.unwrap();
+
+    // More than the balance that the payment's snapshot shows: a debit computed from it would violate the CHECK.
+    let paying = api.pay(Pay::new(ledger.t1, "k").amount(40_000));
+    let commits = async {
+        ledger.until_waiting(1, &["transactionid"]).await;
+        top_up.commit().await.unwrap();
+    };
+    let (answer, ()) = join!(paying, commits);
+
+    answer.assert_executed();
+    ledger.assert_t1(10_000, 1).await;
 }

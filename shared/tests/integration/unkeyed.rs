@@ -146,3 +146,22 @@ async fn c18_one_that_fails_to_serialize_is_executed_once() {
     );
     assert_state(&ledger, 7_500, 1).await;
 }
+
+#[tokio::test]
+async fn one_that_waits_for_a_top_up_is_debited_from_the_new_balance() {
+    let (_, ledger, database) = Api::with_database().await;
+    let mut rival = database.owner().await;
+    let top_up = rival.transaction().await.unwrap();
+    let sql = "UPDATE accounts SET balance = 50000 WHERE id = $1";
+    top_up.execute(sql, &[&ledger.a]).await.unwrap();
+
+    let (postgres, request) = (database.ledger(1), withdrawal(&ledger, 40_000));
+    let commits = async {
+        ledger.until_waiting(1, &["transactionid"]).await;
+        top_up.commit().await.unwrap();
+    };
+    let ((outcome, _), ()) = tokio::join!(withdraw(&postgres, &request), commits);
+
+    assert!(matches!(outcome, WithdrawOutcome::Executed(_)), "{outcome:?}");
+    assert_state(&ledger, 10_000, 1).await;
+}

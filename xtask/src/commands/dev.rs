@@ -10,11 +10,13 @@ use uuid::Uuid;
 use crate::fixtures::Tenant;
 use crate::stack::functions::{self, AuthMode};
 use crate::stack::payments::{Database, PaymentStack, Serving};
-use crate::stack::postgres::Cluster;
+use crate::stack::postgres::{Cluster, Postgres};
 use crate::stack::{lock, ports};
 use crate::tools::{self, pypi};
 use crate::{demo, workspace};
 
+/// Names the data folder below `.local/`.
+const CLUSTER: &str = "postgres";
 /// Minor units that the demo accounts are topped up to: 10,000.00 EUR.
 const BALANCE: i64 = 1_000_000;
 
@@ -52,7 +54,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
         .filter(|url| !url.is_empty());
     ports::require_free(arguments.port, "the API", "--port")?;
     if given.is_none() {
-        ports::require_free(arguments.db_port, "the database", "--db-port")?;
+        require_free_for_database(arguments.db_port)?;
     }
     println!("tools");
     let cargo_lambda = pypi::CARGO_LAMBDA.provide()?;
@@ -86,6 +88,16 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     Err(stack.parts.broken().await)
 }
 
+/// A server that a killed run left behind is ours to stop; any other on this port is not.
+fn require_free_for_database(port: u16) -> Result<()> {
+    let free = || ports::require_free(port, "the database", "--db-port");
+    if free().is_ok() {
+        return Ok(());
+    }
+    Postgres::stop_leftover(&tools::postgres::provide()?, CLUSTER)?;
+    free()
+}
+
 async fn database(given: Option<String>, port: u16) -> Result<Database> {
     if let Some(url) = given {
         println!("database\n  from DATABASE_URL");
@@ -94,7 +106,7 @@ async fn database(given: Option<String>, port: u16) -> Result<Database> {
     let binaries = tools::postgres::provide()?;
     println!("database\n  {}", binaries.origin);
     let cluster = Cluster {
-        name: "postgres",
+        name: CLUSTER,
         stack: "dev",
         port,
         durable: true,

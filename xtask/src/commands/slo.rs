@@ -4,6 +4,7 @@
 
 mod faults;
 mod rounds;
+mod settle;
 mod verdict;
 
 use std::time::Instant;
@@ -104,7 +105,7 @@ pub(crate) async fn run_on(
         error = toxiproxy.broken() => return Err(error),
     };
     drop(toxiproxy);
-    let mut figures = verdict::settle(stack, arguments, &rounds).await?;
+    let mut figures = settle::settle(stack, arguments, &rounds).await?;
     figures.seconds = started.elapsed().as_secs_f64();
     println!("\n{}", figures.table());
     println!(

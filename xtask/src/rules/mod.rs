@@ -7,6 +7,7 @@ pub(crate) mod files;
 pub(crate) mod layers;
 pub(crate) mod layout;
 pub(crate) mod links;
+mod named_paths;
 pub(crate) mod sql;
 
 /// A breach of a rule.

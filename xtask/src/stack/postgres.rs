@@ -72,6 +72,13 @@ impl Postgres {
         Ok(server)
     }
 
+    /// Stops the server of this cluster that a killed run left behind, if there is one.
+    pub(crate) fn stop_leftover(binaries: &Binaries, name: &str) -> Result<()> {
+        let user = ServerUser::choose()?;
+        let data = user.home(name)?.join("data");
+        stop_leftover(&reachable(binaries, &user)?, &user, &data)
+    }
+
     /// The owner's URL of `database` on this server.
     pub(crate) fn url(&self, database: &str) -> String {
         format!("postgres://{OWNER}@127.0.0.1:{}/{database}", self.port)

@@ -35,8 +35,10 @@ claim AS (
     RETURNING payment_id, status
 ),
 debit AS (
+    -- From the locked balance: PostgreSQL first tries the row of our snapshot, and its older balance could fail the
+    -- check on the account although a deposit has covered the amount meanwhile.
     UPDATE accounts
-       SET balance = accounts.balance - $6
+       SET balance = payer.balance - $6
       FROM payer, claim
      WHERE accounts.id = payer.id
        AND claim.status = 'succeeded'

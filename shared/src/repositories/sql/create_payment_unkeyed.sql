@@ -7,7 +7,7 @@ WITH tenant AS (
      WHERE t.id = $2
 ),
 payer AS (
-    SELECT a.id, a.currency, CASE WHEN a.balance >= $5 THEN 'succeeded' ELSE 'declined' END AS status
+    SELECT a.id, a.balance, a.currency, CASE WHEN a.balance >= $5 THEN 'succeeded' ELSE 'declined' END AS status
       FROM accounts a
      WHERE a.id = coalesce($3, (SELECT default_account_id FROM tenant))
        AND a.tenant_id = (SELECT id FROM tenant)
@@ -21,10 +21,11 @@ payment AS (
     RETURNING *
 ),
 debit AS (
+    -- From the locked balance, see create_payment.sql.
     UPDATE accounts
-       SET balance = accounts.balance - $5
-      FROM payment
-     WHERE accounts.id = payment.account_id
+       SET balance = payer.balance - $5
+      FROM payer, payment
+     WHERE accounts.id = payer.id
        AND payment.status = 'succeeded'
 )
 SELECT 'created' AS result, id, tenant_id, account_id, from_default, recipient_id, amount, currency, status, created_at
