@@ -37,9 +37,7 @@ impl AuthConfig {
     pub fn authenticator(&self) -> Result<Authenticator, AuthConfigError> {
         match (self.mode, &self.master_secrets) {
             (AuthMode::Internal, _) => Ok(Authenticator::Internal),
-            (AuthMode::Hmac, Some(secrets)) => {
-                Ok(Authenticator::hmac(secrets.parse::<MasterSecrets>()?))
-            }
+            (AuthMode::Hmac, Some(secrets)) => Ok(Authenticator::hmac(secrets.parse::<MasterSecrets>()?)),
             (AuthMode::Hmac, None) => Err(AuthConfigError::MasterSecretsMissing),
         }
     }

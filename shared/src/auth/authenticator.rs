@@ -72,13 +72,8 @@ fn signed(verifier: &Verifier, request: &Parts, body: &[u8]) -> Result<Caller, U
     let verified = verifier.verify(request, body, SystemTime::now())?;
     let tenant = TenantId(verified.key_id.tenant_id());
     let version = verified.key_id.version();
-    let nonce = verified
-        .nonce
-        .map(|nonce| StoredNonce::new(tenant, version, nonce.as_str()));
-    Ok(Caller {
-        tenant,
-        signature: Some(Signature { version, nonce }),
-    })
+    let nonce = verified.nonce.map(|nonce| StoredNonce::new(tenant, version, nonce.as_str()));
+    Ok(Caller { tenant, signature: Some(Signature { version, nonce }) })
 }
 
 fn internal(request: &Parts) -> Result<Caller, Unauthenticated> {
@@ -86,11 +81,7 @@ fn internal(request: &Parts) -> Result<Caller, Unauthenticated> {
     let (Some(value), None) = (values.next(), values.next()) else {
         return Err(Unauthenticated::TenantId);
     };
-    let tenant = value
-        .to_str()
-        .ok()
-        .and_then(strict_uuid)
-        .ok_or(Unauthenticated::TenantId)?;
+    let tenant = value.to_str().ok().and_then(strict_uuid).ok_or(Unauthenticated::TenantId)?;
     Ok(Caller::internal(TenantId(tenant)))
 }
 

@@ -30,10 +30,7 @@ impl StoredNonce {
     /// The nonce that a tenant used with one of its signing keys.
     #[must_use]
     pub fn new(tenant: TenantId, version: u32, nonce: &str) -> Self {
-        Self(Uuid::new_v5(
-            &tenant.0,
-            format!("nonce:{version}:{nonce}").as_bytes(),
-        ))
+        Self(Uuid::new_v5(&tenant.0, format!("nonce:{version}:{nonce}").as_bytes()))
     }
 }
 
@@ -41,10 +38,7 @@ impl Caller {
     /// A trusted caller of the tenant, without a signature.
     #[must_use]
     pub fn internal(tenant: TenantId) -> Self {
-        Self {
-            tenant,
-            signature: None,
-        }
+        Self { tenant, signature: None }
     }
 
     /// The version of the signing key, if the caller signed.

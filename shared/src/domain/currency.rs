@@ -46,10 +46,7 @@ mod tests {
 
     #[test]
     fn three_upper_case_letters_are_a_code_and_nothing_else_is() {
-        assert_eq!(
-            Currency::parse("EUR").map(|code| code.to_string()),
-            Ok("EUR".to_owned())
-        );
+        assert_eq!(Currency::parse("EUR").map(|code| code.to_string()), Ok("EUR".to_owned()));
         for text in ["", "eur", "EU", "EURO", "E R", "E1R", "ÉU", "EUR "] {
             assert_eq!(Currency::parse(text), Err(CurrencyError), "{text}");
         }

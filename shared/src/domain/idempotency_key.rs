@@ -25,9 +25,7 @@ pub enum KeyError {
     #[error("the idempotency key is not a complete quoted string")]
     MalformedString,
     /// A character that no key may have.
-    #[error(
-        "the idempotency key may hold visible ASCII characters only, without space, comma or quote"
-    )]
+    #[error("the idempotency key may hold visible ASCII characters only, without space, comma or quote")]
     ForbiddenCharacter,
 }
 
@@ -103,11 +101,7 @@ fn is_allowed(byte: u8) -> bool {
 
 fn canonical(key: String) -> String {
     // Only the hyphenated form is UUID-shaped: 32 bare hexadecimal digits may be anybody's opaque token.
-    if key.len() == 36 && Uuid::try_parse(&key).is_ok() {
-        key.to_ascii_lowercase()
-    } else {
-        key
-    }
+    if key.len() == 36 && Uuid::try_parse(&key).is_ok() { key.to_ascii_lowercase() } else { key }
 }
 
 #[cfg(test)]
@@ -162,41 +156,20 @@ mod tests {
         assert!(stored(&"k".repeat(255)).is_ok());
         assert!(stored(&format!("\"{}\"", "k".repeat(255))).is_ok());
         assert_eq!(stored(&"k".repeat(256)), Err(KeyError::TooLong));
-        assert_eq!(
-            stored(&format!("\"{}\"", "k".repeat(256))),
-            Err(KeyError::TooLong)
-        );
+        assert_eq!(stored(&format!("\"{}\"", "k".repeat(256))), Err(KeyError::TooLong));
     }
 
     #[test]
     fn c9_bytes_outside_visible_ascii_are_refused() {
-        for bytes in [
-            &b"k\xff"[..],
-            "ключ".as_bytes(),
-            b"a b",
-            b"a\x7f",
-            b"a\x00b",
-            b"\"a b\"",
-            b"a\nb",
-        ] {
-            assert_eq!(
-                IdempotencyKey::parse(bytes),
-                Err(KeyError::ForbiddenCharacter),
-                "{bytes:?}"
-            );
+        for bytes in [&b"k\xff"[..], "ключ".as_bytes(), b"a b", b"a\x7f", b"a\x00b", b"\"a b\"", b"a\nb"] {
+            assert_eq!(IdempotencyKey::parse(bytes), Err(KeyError::ForbiddenCharacter), "{bytes:?}");
         }
     }
 
     #[test]
     fn uuid_shaped_keys_ignore_case_and_all_others_do_not() {
-        assert_eq!(
-            stored("0F8FAD5B-D9CB-469F-A165-70867728950E"),
-            stored("0f8fad5b-d9cb-469f-a165-70867728950e")
-        );
-        assert_ne!(
-            stored("0F8FAD5BD9CB469FA16570867728950E"),
-            stored("0f8fad5bd9cb469fa16570867728950e")
-        );
+        assert_eq!(stored("0F8FAD5B-D9CB-469F-A165-70867728950E"), stored("0f8fad5b-d9cb-469f-a165-70867728950e"));
+        assert_ne!(stored("0F8FAD5BD9CB469FA16570867728950E"), stored("0f8fad5bd9cb469fa16570867728950e"));
         assert_ne!(stored("Order"), stored("order"));
     }
 
@@ -211,9 +184,6 @@ mod tests {
         // Stored rows depend on them: a change here would charge again whatever was purged.
         let stored = stored("order-42").unwrap();
         assert_eq!(stored.to_string(), "e65cb262-fdf5-587c-a0ac-73d491093c3a");
-        assert_eq!(
-            stored.payment_id().to_string(),
-            "d8b4486a-afb7-5940-9099-0df4284db17e"
-        );
+        assert_eq!(stored.payment_id().to_string(), "d8b4486a-afb7-5940-9099-0df4284db17e");
     }
 }

@@ -15,11 +15,7 @@ impl Invocation {
     /// A call that has to be answered within `budget`.
     #[must_use]
     pub fn new(request_id: String, budget: Duration) -> Self {
-        Self {
-            request_id,
-            deadline: Instant::now() + budget,
-            round_trips: AtomicU32::new(0),
-        }
+        Self { request_id, deadline: Instant::now() + budget, round_trips: AtomicU32::new(0) }
     }
 
     /// The id of this call in logs and in the `X-Request-Id` header of its response.

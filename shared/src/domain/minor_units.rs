@@ -8,10 +8,7 @@ pub struct MinorUnits(i64);
 
 /// The amount is outside 1 to 10^15.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error(
-    "amount must be an integer of minor units from 1 to {}",
-    MinorUnits::MAX
-)]
+#[error("amount must be an integer of minor units from 1 to {}", MinorUnits::MAX)]
 pub struct MinorUnitsError;
 
 impl MinorUnits {
@@ -23,11 +20,7 @@ impl MinorUnits {
     /// # Errors
     /// [`MinorUnitsError`] outside 1 to [`MinorUnits::MAX`].
     pub fn new(minor_units: i64) -> Result<Self, MinorUnitsError> {
-        if (1..=Self::MAX).contains(&minor_units) {
-            Ok(Self(minor_units))
-        } else {
-            Err(MinorUnitsError)
-        }
+        if (1..=Self::MAX).contains(&minor_units) { Ok(Self(minor_units)) } else { Err(MinorUnitsError) }
     }
 
     /// The number of minor units, 1 to 10^15.

@@ -26,9 +26,7 @@ impl PaymentStatus {
     /// The status of that name, if there is one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Succeeded, Self::Declined]
-            .into_iter()
-            .find(|status| status.as_str() == text)
+        [Self::Succeeded, Self::Declined].into_iter().find(|status| status.as_str() == text)
     }
 }
 
@@ -68,8 +66,6 @@ impl Payment {
         same_account
             && request.amount == self.amount
             && request.recipient == self.recipient
-            && request
-                .currency
-                .is_none_or(|currency| currency == self.currency)
+            && request.currency.is_none_or(|currency| currency == self.currency)
     }
 }

@@ -9,9 +9,7 @@ use crate::domain::{Idempotency, Invocation, Payment};
 use crate::ports::CreatePayment;
 use crate::use_cases::{WithdrawIdempotent, WithdrawOutcome};
 
-use super::{
-    Code, Endpoint, Problem, Reply, payment_body, request_body, request_caller, request_key,
-};
+use super::{Code, Endpoint, Problem, Reply, payment_body, request_body, request_caller, request_key};
 
 /// Marks the answer of a call that executed nothing because an earlier one had.
 const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
@@ -26,18 +24,11 @@ pub struct CreatePaymentHandler<L> {
 impl<L: CreatePayment> CreatePaymentHandler<L> {
     /// The handler of that use case.
     pub fn new(authenticator: Authenticator, use_case: WithdrawIdempotent<L>) -> Self {
-        Self {
-            authenticator,
-            use_case,
-        }
+        Self { authenticator, use_case }
     }
 
     /// Syntax first, then who asks, and only then what is asked: a stranger learns nothing from a body.
-    async fn pay(
-        &self,
-        request: Request<Bytes>,
-        invocation: &Invocation,
-    ) -> Result<Reply, Problem> {
+    async fn pay(&self, request: Request<Bytes>, invocation: &Invocation) -> Result<Reply, Problem> {
         let (request, body) = request.into_parts();
         request_body::check_size(&body)?;
         request_body::check_media_type_is_given(&request.headers)?;
@@ -47,10 +38,7 @@ impl<L: CreatePayment> CreatePaymentHandler<L> {
         let withdrawal = request_body::parse(&body)?;
 
         let stored_key = key.stored(caller.tenant);
-        let outcome = self
-            .use_case
-            .execute(&caller, &withdrawal, &Idempotency::Keyed(key), invocation)
-            .await;
+        let outcome = self.use_case.execute(&caller, &withdrawal, &Idempotency::Keyed(key), invocation).await;
         let reply = match outcome {
             Ok(outcome) => self.reply(outcome, &request),
             Err(error) => Problem::from_ledger(&error, invocation).into(),
@@ -97,9 +85,7 @@ impl<L: CreatePayment> Endpoint for CreatePaymentHandler<L> {
     const NAME: &'static str = "create_payment";
 
     async fn respond(&self, request: Request<Bytes>, invocation: &Invocation) -> Reply {
-        self.pay(request, invocation)
-            .await
-            .unwrap_or_else(Reply::from)
+        self.pay(request, invocation).await.unwrap_or_else(Reply::from)
     }
 }
 
@@ -112,8 +98,6 @@ fn paid(payment: &Payment) -> Response<Bytes> {
 }
 
 fn replayed(mut response: Response<Bytes>) -> Response<Bytes> {
-    response
-        .headers_mut()
-        .insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
+    response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
     response
 }

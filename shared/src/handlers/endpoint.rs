@@ -20,11 +20,7 @@ pub trait Endpoint: Send + Sync {
     const NAME: &'static str;
 
     /// Answers a request.
-    fn respond(
-        &self,
-        request: Request<Bytes>,
-        invocation: &Invocation,
-    ) -> impl Future<Output = Reply> + Send;
+    fn respond(&self, request: Request<Bytes>, invocation: &Invocation) -> impl Future<Output = Reply> + Send;
 }
 
 /// A response, and what the log says about it.
@@ -40,12 +36,7 @@ impl Reply {
     /// A reply whose outcome is named in the log.
     #[must_use]
     pub fn new(outcome: &'static str, response: Response<Bytes>) -> Self {
-        Self {
-            response,
-            outcome,
-            key: None,
-            payment: None,
-        }
+        Self { response, outcome, key: None, payment: None }
     }
 
     /// The same reply, about that payment.
@@ -64,19 +55,10 @@ impl From<Problem> for Reply {
 }
 
 /// Answers a request with an endpoint; a panic in it becomes a 500 problem and the process lives.
-pub async fn serve<E: Endpoint>(
-    endpoint: &E,
-    request: Request<Bytes>,
-    invocation: &Invocation,
-) -> Response<Bytes> {
+pub async fn serve<E: Endpoint>(endpoint: &E, request: Request<Bytes>, invocation: &Invocation) -> Response<Bytes> {
     let started = Instant::now();
-    let reply = AssertUnwindSafe(endpoint.respond(request, invocation))
-        .catch_unwind()
-        .await;
-    let reply = reply.unwrap_or_else(|_| Reply {
-        outcome: "panic",
-        ..Problem::internal().into()
-    });
+    let reply = AssertUnwindSafe(endpoint.respond(request, invocation)).catch_unwind().await;
+    let reply = reply.unwrap_or_else(|_| Reply { outcome: "panic", ..Problem::internal().into() });
     log::<E>(&reply, invocation, started);
     let mut response = reply.response;
     let headers = response.headers_mut();

@@ -20,17 +20,10 @@ pub struct FindPaymentHandler<L> {
 impl<L: GetPayment> FindPaymentHandler<L> {
     /// The handler of that use case.
     pub fn new(authenticator: Authenticator, use_case: LookUpPayment<L>) -> Self {
-        Self {
-            authenticator,
-            use_case,
-        }
+        Self { authenticator, use_case }
     }
 
-    async fn find(
-        &self,
-        request: Request<Bytes>,
-        invocation: &Invocation,
-    ) -> Result<Reply, Problem> {
+    async fn find(&self, request: Request<Bytes>, invocation: &Invocation) -> Result<Reply, Problem> {
         let (request, body) = request.into_parts();
         let caller = request_caller::of(&request, &body, &self.authenticator, invocation)?;
         let key = key_of(request.uri.query().unwrap_or_default())?;
@@ -45,21 +38,14 @@ impl<L: GetPayment> Endpoint for FindPaymentHandler<L> {
     const NAME: &'static str = "find_payment";
 
     async fn respond(&self, request: Request<Bytes>, invocation: &Invocation) -> Reply {
-        self.find(request, invocation)
-            .await
-            .unwrap_or_else(Reply::from)
+        self.find(request, invocation).await.unwrap_or_else(Reply::from)
     }
 }
 
 fn key_of(query: &str) -> Result<IdempotencyKey, Problem> {
     let mut parameters = form_urlencoded::parse(query.as_bytes());
     match (parameters.next(), parameters.next()) {
-        (Some((name, value)), None) if name == "idempotency_key" => {
-            request_key::parse(value.as_bytes())
-        }
-        _ => Err(Problem::new(
-            Code::QueryInvalid,
-            "Ask with exactly one parameter, idempotency_key.",
-        )),
+        (Some((name, value)), None) if name == "idempotency_key" => request_key::parse(value.as_bytes()),
+        _ => Err(Problem::new(Code::QueryInvalid, "Ask with exactly one parameter, idempotency_key.")),
     }
 }

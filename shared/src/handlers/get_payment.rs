@@ -22,32 +22,15 @@ pub struct GetPaymentHandler<L> {
 impl<L: GetPayment> GetPaymentHandler<L> {
     /// The handler of that use case.
     pub fn new(authenticator: Authenticator, use_case: LookUpPayment<L>) -> Self {
-        Self {
-            authenticator,
-            use_case,
-        }
+        Self { authenticator, use_case }
     }
 
-    async fn look_up(
-        &self,
-        request: Request<Bytes>,
-        invocation: &Invocation,
-    ) -> Result<Reply, Problem> {
+    async fn look_up(&self, request: Request<Bytes>, invocation: &Invocation) -> Result<Reply, Problem> {
         let (request, body) = request.into_parts();
         let caller = request_caller::of(&request, &body, &self.authenticator, invocation)?;
-        let id = request
-            .uri
-            .path()
-            .rsplit('/')
-            .next()
-            .and_then(strict_uuid)
-            .map(PaymentId)
-            .ok_or_else(|| {
-                Problem::new(
-                    Code::PaymentIdInvalid,
-                    "The payment id must be a UUID in its hyphenated form.",
-                )
-            })?;
+        let id = request.uri.path().rsplit('/').next().and_then(strict_uuid).map(PaymentId).ok_or_else(|| {
+            Problem::new(Code::PaymentIdInvalid, "The payment id must be a UUID in its hyphenated form.")
+        })?;
         let found = self.use_case.by_id(&caller, id, invocation).await;
         Ok(reply(found, &request, &self.authenticator, invocation).about(None, Some(id)))
     }
@@ -57,9 +40,7 @@ impl<L: GetPayment> Endpoint for GetPaymentHandler<L> {
     const NAME: &'static str = "get_payment";
 
     async fn respond(&self, request: Request<Bytes>, invocation: &Invocation) -> Reply {
-        self.look_up(request, invocation)
-            .await
-            .unwrap_or_else(Reply::from)
+        self.look_up(request, invocation).await.unwrap_or_else(Reply::from)
     }
 }
 
@@ -72,11 +53,9 @@ pub(super) fn reply(
 ) -> Reply {
     match found {
         Ok(LookUp::Found(payment)) => Reply::new("found", payment_body::response(&payment)),
-        Ok(LookUp::Unknown) => Problem::new(
-            Code::PaymentNotFound,
-            "No payment of yours is stored under this id or key.",
-        )
-        .into(),
+        Ok(LookUp::Unknown) => {
+            Problem::new(Code::PaymentNotFound, "No payment of yours is stored under this id or key.").into()
+        }
         Ok(LookUp::UnknownCaller) => request_caller::unknown(request, authenticator).into(),
         Err(error) => Problem::from_ledger(&error, invocation).into(),
     }

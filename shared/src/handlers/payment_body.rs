@@ -36,9 +36,6 @@ pub(super) fn response(payment: &Payment) -> Response<Bytes> {
         created_at: payment.created_at.format(CREATED_AT).unwrap_or_default(),
     };
     let mut response = Response::new(serde_json::to_vec(&body).unwrap_or_default().into());
-    response.headers_mut().insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/json"),
-    );
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

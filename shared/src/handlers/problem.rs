@@ -111,12 +111,7 @@ impl Problem {
             let end = detail.floor_char_boundary(DETAIL_LIMIT);
             detail = Cow::Owned(format!("{}…", detail.get(..end).unwrap_or_default()));
         }
-        Self {
-            code,
-            detail,
-            declined: None,
-            challenge: None,
-        }
+        Self { code, detail, declined: None, challenge: None }
     }
 
     /// The same problem, telling the client what to sign in `Accept-Signature` (RFC 9421 §5.1).
@@ -129,10 +124,7 @@ impl Problem {
     #[must_use]
     pub fn declined(payment: PaymentId) -> Self {
         let detail = "The decision is final for this key. After a top-up, pay with a new key.";
-        Self {
-            declined: Some(payment),
-            ..Self::new(Code::InsufficientFunds, detail)
-        }
+        Self { declined: Some(payment), ..Self::new(Code::InsufficientFunds, detail) }
     }
 
     /// The response: `application/problem+json`, never with SQL, panic text or a stack.
@@ -154,14 +146,8 @@ impl Problem {
         let mut response = Response::new(serde_json::to_vec(&body).unwrap_or_default().into());
         *response.status_mut() = status;
         let headers = response.headers_mut();
-        headers.insert(
-            header::CONTENT_TYPE,
-            HeaderValue::from_static("application/problem+json"),
-        );
-        if matches!(
-            status,
-            StatusCode::CONFLICT | StatusCode::SERVICE_UNAVAILABLE
-        ) {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if matches!(status, StatusCode::CONFLICT | StatusCode::SERVICE_UNAVAILABLE) {
             headers.insert(header::RETRY_AFTER, RETRY_AFTER);
         }
         if let Some(challenge) = self.challenge {
@@ -182,10 +168,9 @@ impl Problem {
                 Code::Unavailable,
                 "Whether the request had an effect is not known here. Retry with the same key: it tells, and never pays twice.",
             ),
-            LedgerError::DeadlineTooNear => Self::new(
-                Code::Unavailable,
-                "Too little time was left, and nothing happened. Retry with the same key.",
-            ),
+            LedgerError::DeadlineTooNear => {
+                Self::new(Code::Unavailable, "Too little time was left, and nothing happened. Retry with the same key.")
+            }
             LedgerError::Defect(_) => Self::internal(),
         }
     }
@@ -245,10 +230,7 @@ mod tests {
 
     #[test]
     fn only_a_reused_key_is_a_422() {
-        let with_422: Vec<_> = Code::ALL
-            .iter()
-            .filter(|code| code.status() == 422)
-            .collect();
+        let with_422: Vec<_> = Code::ALL.iter().filter(|code| code.status() == 422).collect();
         assert_eq!(with_422, [&Code::KeyReused]);
     }
 

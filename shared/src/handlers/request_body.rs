@@ -33,38 +33,24 @@ pub(super) fn check_size(body: &[u8]) -> Result<(), Problem> {
 
 /// Refuses a request without `Content-Type` before anything else: it could not be signed either.
 pub(super) fn check_media_type_is_given(headers: &HeaderMap) -> Result<(), Problem> {
-    if headers.contains_key(header::CONTENT_TYPE) {
-        Ok(())
-    } else {
-        Err(unsupported_media_type())
-    }
+    if headers.contains_key(header::CONTENT_TYPE) { Ok(()) } else { Err(unsupported_media_type()) }
 }
 
 /// Refuses a body that is not plain `application/json` (RFC 8259), whose only charset is UTF-8.
 pub(super) fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     if headers.contains_key(header::CONTENT_ENCODING) {
-        return Err(Problem::new(
-            Code::ContentEncodingUnsupported,
-            "Send the body without Content-Encoding.",
-        ));
+        return Err(Problem::new(Code::ContentEncodingUnsupported, "Send the body without Content-Encoding."));
     }
     let mut values = headers.get_all(header::CONTENT_TYPE).iter();
     let json = match (values.next(), values.next()) {
         (Some(value), None) => value.to_str().is_ok_and(is_json),
         _ => false,
     };
-    if json {
-        Ok(())
-    } else {
-        Err(unsupported_media_type())
-    }
+    if json { Ok(()) } else { Err(unsupported_media_type()) }
 }
 
 fn unsupported_media_type() -> Problem {
-    Problem::new(
-        Code::MediaTypeUnsupported,
-        "Send the body as application/json.",
-    )
+    Problem::new(Code::MediaTypeUnsupported, "Send the body as application/json.")
 }
 
 fn is_json(content_type: &str) -> bool {
@@ -72,8 +58,7 @@ fn is_json(content_type: &str) -> bool {
     let essence = parts.next().unwrap_or_default();
     essence.eq_ignore_ascii_case("application/json")
         && parts.all(|parameter| {
-            parameter.eq_ignore_ascii_case("charset=utf-8")
-                || parameter.eq_ignore_ascii_case("charset=\"utf-8\"")
+            parameter.eq_ignore_ascii_case("charset=utf-8") || parameter.eq_ignore_ascii_case("charset=\"utf-8\"")
         })
 }
 
@@ -86,33 +71,22 @@ pub(super) fn parse(body: &[u8]) -> Result<Withdrawal, Problem> {
             "The body must be a JSON object in UTF-8, without a byte order mark.",
         ));
     }
-    let body: WithdrawalBody = serde_json::from_slice(body)
-        .map_err(|error| Problem::new(Code::BodyInvalid, error.to_string()))?;
+    let body: WithdrawalBody =
+        serde_json::from_slice(body).map_err(|error| Problem::new(Code::BodyInvalid, error.to_string()))?;
     let currency = body.currency.as_deref().map(Currency::parse).transpose();
     Ok(Withdrawal {
         account: match body.account_id.as_deref() {
             Some(text) => Some(AccountId(uuid(text, "account_id", Code::AccountInvalid)?)),
             None => None,
         },
-        recipient: RecipientId(uuid(
-            &body.recipient_id,
-            "recipient_id",
-            Code::RecipientInvalid,
-        )?),
-        amount: MinorUnits::new(body.amount)
-            .map_err(|error| Problem::new(Code::AmountInvalid, error.to_string()))?,
-        currency: currency
-            .map_err(|error| Problem::new(Code::CurrencyInvalid, error.to_string()))?,
+        recipient: RecipientId(uuid(&body.recipient_id, "recipient_id", Code::RecipientInvalid)?),
+        amount: MinorUnits::new(body.amount).map_err(|error| Problem::new(Code::AmountInvalid, error.to_string()))?,
+        currency: currency.map_err(|error| Problem::new(Code::CurrencyInvalid, error.to_string()))?,
     })
 }
 
 fn uuid(text: &str, member: &'static str, code: Code) -> Result<Uuid, Problem> {
-    strict_uuid(text).ok_or_else(|| {
-        Problem::new(
-            code,
-            format!("{member} must be a UUID in its hyphenated form"),
-        )
-    })
+    strict_uuid(text).ok_or_else(|| Problem::new(code, format!("{member} must be a UUID in its hyphenated form")))
 }
 
 /// A UUID in the hyphenated form of RFC 9562 §4 only: braces, URNs and bare digits are refused.
@@ -137,8 +111,7 @@ mod tests {
     #[test]
     fn c7_order_and_white_space_of_members_do_not_matter() {
         let plain = parse(with_amount("2500").as_bytes()).unwrap();
-        let other =
-            format!("\n {{ \"recipient_id\" :\t\"{RECIPIENT}\" , \"amount\" : 2500 }} \r\n");
+        let other = format!("\n {{ \"recipient_id\" :\t\"{RECIPIENT}\" , \"amount\" : 2500 }} \r\n");
         assert_eq!(parse(other.as_bytes()), Ok(plain));
     }
 
@@ -165,28 +138,14 @@ mod tests {
             "Infinity",
             "",
         ] {
-            assert_eq!(
-                code_of(&with_amount(amount)),
-                Some(Code::BodyInvalid),
-                "{amount}"
-            );
+            assert_eq!(code_of(&with_amount(amount)), Some(Code::BodyInvalid), "{amount}");
         }
     }
 
     #[test]
     fn amounts_out_of_range_are_refused() {
-        for amount in [
-            "0",
-            "-1",
-            "1000000000000001",
-            "9223372036854775807",
-            "-9223372036854775808",
-        ] {
-            assert_eq!(
-                code_of(&with_amount(amount)),
-                Some(Code::AmountInvalid),
-                "{amount}"
-            );
+        for amount in ["0", "-1", "1000000000000001", "9223372036854775807", "-9223372036854775808"] {
+            assert_eq!(code_of(&with_amount(amount)), Some(Code::AmountInvalid), "{amount}");
         }
         assert_eq!(code_of(&with_amount("1000000000000000")), None);
     }
@@ -196,9 +155,7 @@ mod tests {
         for body in [
             format!(r#"{{"amount":1,"amount":1,"recipient_id":"{RECIPIENT}"}}"#),
             format!(r#"{{"amount":1,"\u0061mount":1,"recipient_id":"{RECIPIENT}"}}"#),
-            format!(
-                r#"{{"amount":1,"recipient_id":"{RECIPIENT}","currency":null,"currency":"EUR"}}"#
-            ),
+            format!(r#"{{"amount":1,"recipient_id":"{RECIPIENT}","currency":null,"currency":"EUR"}}"#),
             format!(r#"{{"amount":1,"recipient_id":"{RECIPIENT}","note":"x"}}"#),
             format!(r#"{{"Amount":1,"recipient_id":"{RECIPIENT}"}}"#),
             format!(r#"{{"recipient_id":"{RECIPIENT}"}}"#),
@@ -210,19 +167,14 @@ mod tests {
 
     #[test]
     fn what_is_not_one_json_object_is_refused() {
-        let deep = format!(
-            r#"{{"amount":{}1{},"recipient_id":"{RECIPIENT}"}}"#,
-            "[".repeat(30_000),
-            "]".repeat(30_000)
-        );
+        let deep =
+            format!(r#"{{"amount":{}1{},"recipient_id":"{RECIPIENT}"}}"#, "[".repeat(30_000), "]".repeat(30_000));
         let array = format!(r#"[1,"{RECIPIENT}",null,null]"#);
         let trailing = format!("{}{{}}", with_amount("1"));
         let bom = format!("\u{feff}{}", with_amount("1"));
         let nul = format!("{}\0", with_amount("1"));
         let lone = r#"{"amount":1,"recipient_id":"\ud800"}"#;
-        for body in [
-            "", " ", "null", "1", "{", "\0", &deep, &array, &trailing, &bom, &nul, lone,
-        ] {
+        for body in ["", " ", "null", "1", "{", "\0", &deep, &array, &trailing, &bom, &nul, lone] {
             assert_eq!(code_of(body), Some(Code::BodyInvalid), "{body:.80}");
         }
         let not_utf8 = b"{\"amount\":1,\"recipient_id\":\"\xff\"}";
@@ -243,8 +195,7 @@ mod tests {
         ] {
             let recipient = format!(r#"{{"amount":1,"recipient_id":"{text}"}}"#);
             assert_eq!(code_of(&recipient), Some(Code::RecipientInvalid), "{text}");
-            let account =
-                format!(r#"{{"amount":1,"recipient_id":"{RECIPIENT}","account_id":"{text}"}}"#);
+            let account = format!(r#"{{"amount":1,"recipient_id":"{RECIPIENT}","account_id":"{text}"}}"#);
             assert_eq!(code_of(&account), Some(Code::AccountInvalid), "{text}");
         }
     }
@@ -266,13 +217,9 @@ mod tests {
         ] {
             assert!(check(&[accepted]), "{accepted}");
         }
-        for refused in [
-            "",
-            "text/plain",
-            "application/jsonx",
-            "application/json; charset=latin1",
-            "application/json, text/plain",
-        ] {
+        for refused in
+            ["", "text/plain", "application/jsonx", "application/json; charset=latin1", "application/json, text/plain"]
+        {
             assert!(!check(&[refused]), "{refused}");
         }
         assert!(!check(&[]));

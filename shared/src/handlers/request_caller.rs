@@ -22,18 +22,12 @@ pub(super) fn of(
 
 /// The caller is nobody known. One wording for every reason: a guess must not be rewarded.
 pub(super) fn unknown(request: &Parts, authenticator: &Authenticator) -> Problem {
-    Problem::new(
-        Code::Unauthenticated,
-        "The request does not prove who sent it.",
-    )
-    .with_challenge(authenticator.challenge(&request.method))
+    Problem::new(Code::Unauthenticated, "The request does not prove who sent it.")
+        .with_challenge(authenticator.challenge(&request.method))
 }
 
 /// The signature was used before.
 pub(super) fn nonce_reused(request: &Parts, authenticator: &Authenticator) -> Problem {
-    Problem::new(
-        Code::NonceReused,
-        "This nonce was used. Sign each try anew, with a fresh nonce and the same key.",
-    )
-    .with_challenge(authenticator.challenge(&request.method))
+    Problem::new(Code::NonceReused, "This nonce was used. Sign each try anew, with a fresh nonce and the same key.")
+        .with_challenge(authenticator.challenge(&request.method))
 }

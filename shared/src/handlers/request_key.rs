@@ -15,10 +15,7 @@ pub(super) fn from_headers(headers: &HeaderMap) -> Result<IdempotencyKey, Proble
     match (values.next(), values.next()) {
         (Some(value), None) => parse(value.as_bytes()),
         (None, _) => Err(missing()),
-        (Some(_), Some(_)) => Err(Problem::new(
-            Code::KeyInvalid,
-            "Send exactly one Idempotency-Key.",
-        )),
+        (Some(_), Some(_)) => Err(Problem::new(Code::KeyInvalid, "Send exactly one Idempotency-Key.")),
     }
 }
 
@@ -31,8 +28,5 @@ pub(super) fn parse(text: &[u8]) -> Result<IdempotencyKey, Problem> {
 }
 
 fn missing() -> Problem {
-    Problem::new(
-        Code::KeyMissing,
-        "Make a key before the first try, store it, and send it with every try.",
-    )
+    Problem::new(Code::KeyMissing, "Make a key before the first try, store it, and send it with every try.")
 }

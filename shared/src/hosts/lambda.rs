@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use lambda_http::http::Request;
+use lambda_http::http::{Request, Response};
 use lambda_http::{Body, RequestExt, service_fn};
 use lambda_runtime::{Context, LambdaEvent};
 use serde::Serialize;
@@ -24,12 +24,14 @@ const DEFAULT_BUDGET: Duration = Duration::from_secs(9);
 /// When the runtime API cannot be reached.
 pub async fn run_http<E: Endpoint>(endpoint: E) -> Result<(), Error> {
     let endpoint = &endpoint;
-    lambda_http::run(service_fn(async |event: Request<Body>| {
-        let invocation = invocation(&event.lambda_context());
-        let response = serve(endpoint, event.map(body), &invocation).await;
-        Ok::<_, Error>(response.map(|body| Body::Binary(body.to_vec())))
-    }))
-    .await
+    lambda_http::run(service_fn(async |event| Ok::<_, Error>(answer(endpoint, event).await))).await
+}
+
+/// Answers one event from API Gateway, which carries its Lambda context, with an endpoint.
+pub async fn answer<E: Endpoint>(endpoint: &E, event: Request<Body>) -> Response<Body> {
+    let invocation = invocation(&event.lambda_context());
+    let response = serve(endpoint, event.map(body), &invocation).await;
+    response.map(|body| Body::Binary(body.to_vec()))
 }
 
 /// Serves plain invocations, such as a schedule's, with a task.
@@ -53,9 +55,7 @@ pub async fn run_task<T: Serialize, E: fmt::Debug + fmt::Display>(
 
 fn invocation(context: &Context) -> Invocation {
     let deadline = UNIX_EPOCH + Duration::from_millis(context.deadline);
-    let budget = deadline
-        .duration_since(SystemTime::now())
-        .unwrap_or(DEFAULT_BUDGET);
+    let budget = deadline.duration_since(SystemTime::now()).unwrap_or(DEFAULT_BUDGET);
     Invocation::new(context.request_id.clone(), budget)
 }
 

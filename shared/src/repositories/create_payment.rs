@@ -5,8 +5,7 @@ use tokio_postgres::types::Type;
 use uuid::Uuid;
 
 use crate::domain::{
-    AccountId, Caller, Currency, Idempotency, Invocation, PaymentId, StoredKey, StoredNonce,
-    Withdrawal,
+    AccountId, Caller, Currency, Idempotency, Invocation, PaymentId, StoredKey, StoredNonce, Withdrawal,
 };
 use crate::ports::{CreatePayment, LedgerAnswer, LedgerError};
 
@@ -29,11 +28,7 @@ impl CreatePayment for PostgresLedger {
                 self.executor.execute(&operation, invocation).await?
             }
             Idempotency::Unkeyed => {
-                let operation = UnkeyedPayment(Parameters::new(
-                    PaymentId(Uuid::now_v7()),
-                    caller,
-                    withdrawal,
-                ));
+                let operation = UnkeyedPayment(Parameters::new(PaymentId(Uuid::now_v7()), caller, withdrawal));
                 self.executor.execute(&operation, invocation).await?
             }
         };
@@ -162,12 +157,7 @@ impl IdempotentOperation for UnkeyedPayment {
 fn second_look<'a>(p: &'a Parameters, nonce: &'a Option<Uuid>, call: &'a Uuid) -> Statement<'a> {
     Statement {
         sql: include_str!("sql/create_payment_second_look.sql"),
-        parameters: vec![
-            (&p.tenant, Type::UUID),
-            (&p.payment, Type::UUID),
-            (nonce, Type::UUID),
-            (call, Type::UUID),
-        ],
+        parameters: vec![(&p.tenant, Type::UUID), (&p.payment, Type::UUID), (nonce, Type::UUID), (call, Type::UUID)],
     }
 }
 

@@ -50,19 +50,9 @@ impl Database {
     /// [`DatabaseError`] when the settings are not usable.
     pub fn new(config: &DatabaseConfig) -> Result<Self, DatabaseError> {
         let connect_timeout = Duration::from_millis(config.connect_timeout_ms);
-        let mut postgres: tokio_postgres::Config =
-            config.url.parse().map_err(DatabaseError::Url)?;
-        postgres
-            .connect_timeout(connect_timeout)
-            .tcp_user_timeout(TCP_USER_TIMEOUT)
-            .application_name("payments");
-        let manager = Manager::from_config(
-            postgres,
-            NoTls,
-            ManagerConfig {
-                recycling_method: RecyclingMethod::Fast,
-            },
-        );
+        let mut postgres: tokio_postgres::Config = config.url.parse().map_err(DatabaseError::Url)?;
+        postgres.connect_timeout(connect_timeout).tcp_user_timeout(TCP_USER_TIMEOUT).application_name("payments");
+        let manager = Manager::from_config(postgres, NoTls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
         let pool = Pool::builder(manager)
             .max_size(config.pool_size)
             .runtime(Runtime::Tokio1)
@@ -73,27 +63,16 @@ impl Database {
             })
             .build()
             .map_err(DatabaseError::Pool)?;
-        Ok(Self {
-            pool,
-            statement_timeout: Duration::from_millis(config.statement_timeout_ms),
-        })
+        Ok(Self { pool, statement_timeout: Duration::from_millis(config.statement_timeout_ms) })
     }
 
     /// Runs one statement as its own transaction, in one round trip.
     ///
     /// The statement is unnamed and its types are given, so it works through a transaction-pooling proxy.
-    pub(super) async fn run(
-        &self,
-        statement: &Statement<'_>,
-        invocation: &Invocation,
-    ) -> Result<Vec<Row>, Failure> {
+    pub(super) async fn run(&self, statement: &Statement<'_>, invocation: &Invocation) -> Result<Vec<Row>, Failure> {
         let bound = |limit: Duration| {
             let left = invocation.remaining();
-            if left < FLOOR {
-                Err(Failure::NoTime)
-            } else {
-                Ok(limit.min(left.saturating_sub(RESERVE)))
-            }
+            if left < FLOOR { Err(Failure::NoTime) } else { Ok(limit.min(left.saturating_sub(RESERVE))) }
         };
         let connection = timeout(bound(Duration::MAX)?, self.pool.get())
             .await
@@ -102,9 +81,7 @@ impl Database {
         let lease = Lease(Some(connection));
         let limit = bound(self.statement_timeout)?;
         invocation.count_round_trip();
-        let result = timeout(limit, lease.query(statement))
-            .await
-            .unwrap_or(Err(Failure::TimedOut));
+        let result = timeout(limit, lease.query(statement)).await.unwrap_or(Err(Failure::TimedOut));
         if !matches!(&result, Err(failure) if failure.spoils_connection()) {
             lease.give_back();
         }
@@ -124,10 +101,9 @@ struct Lease(Option<Object>);
 impl Lease {
     async fn query(&self, statement: &Statement<'_>) -> Result<Vec<Row>, Failure> {
         match &self.0 {
-            Some(connection) => connection
-                .query_typed(statement.sql, &statement.parameters)
-                .await
-                .map_err(Failure::Statement),
+            Some(connection) => {
+                connection.query_typed(statement.sql, &statement.parameters).await.map_err(Failure::Statement)
+            }
             None => Err(Failure::NoTime),
         }
     }

@@ -68,10 +68,7 @@ impl Executor {
         loop {
             match self.claim_or_look_up(operation, invocation).await {
                 Ok(settled) => return Ok(settled),
-                Err(failure) => {
-                    self.prepare_next_try(failure, &mut tries, invocation)
-                        .await?
-                }
+                Err(failure) => self.prepare_next_try(failure, &mut tries, invocation).await?,
             }
         }
     }
@@ -86,10 +83,7 @@ impl Executor {
         loop {
             match self.database.run(&statement, invocation).await {
                 Ok(rows) => return Ok(rows),
-                Err(failure) => {
-                    self.prepare_next_try(failure, &mut tries, invocation)
-                        .await?
-                }
+                Err(failure) => self.prepare_next_try(failure, &mut tries, invocation).await?,
             }
         }
     }
@@ -110,8 +104,7 @@ impl Executor {
         };
         // The claim's snapshot is older than the rival's commit: only a fresh statement sees what the rival did.
         let rows = self.database.run(&operation.look_up(), invocation).await?;
-        rows.first()
-            .map_or(otherwise, |row| operation.answer(row).map(Settled::Done))
+        rows.first().map_or(otherwise, |row| operation.answer(row).map(Settled::Done))
     }
 
     /// Waits before the next try, or gives up with the failure.

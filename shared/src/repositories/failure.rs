@@ -63,9 +63,7 @@ impl Failure {
     pub(super) fn spoils_connection(&self) -> bool {
         match self {
             Self::TimedOut => true,
-            Self::Statement(error) => {
-                error.code().is_none() || self.next_step() == NextStep::TryOnFreshConnection
-            }
+            Self::Statement(error) => error.code().is_none() || self.next_step() == NextStep::TryOnFreshConnection,
             _ => false,
         }
     }
@@ -77,9 +75,7 @@ impl Failure {
         };
         error.as_db_error().is_some_and(|error| {
             *error.code() == SqlState::UNIQUE_VIOLATION
-                && error
-                    .constraint()
-                    .is_some_and(|name| constraints.contains(&name))
+                && error.constraint().is_some_and(|name| constraints.contains(&name))
         })
     }
 
@@ -111,9 +107,7 @@ impl From<Failure> for LedgerError {
                 Some(state) if !is_passing(state.code()) => Self::Defect(failure.into()),
                 _ => Self::Unavailable(failure.into()),
             },
-            Failure::NoConnection(_) | Failure::TimedOut | Failure::RivalVanished => {
-                Self::Unavailable(failure.into())
-            }
+            Failure::NoConnection(_) | Failure::TimedOut | Failure::RivalVanished => Self::Unavailable(failure.into()),
         }
     }
 }
@@ -122,9 +116,7 @@ impl From<Failure> for LedgerError {
 /// trouble, exhausted resources (53), operator intervention and time-outs (57), a locked object (55P03), no login (28).
 fn is_passing(state: &str) -> bool {
     next_step_after(state) != NextStep::GiveUp
-        || ["28", "53", "57"]
-            .iter()
-            .any(|class| state.starts_with(class))
+        || ["28", "53", "57"].iter().any(|class| state.starts_with(class))
         || state == "55P03"
 }
 
@@ -141,31 +133,21 @@ mod tests {
 
     #[test]
     fn c19_lost_and_read_only_connections_are_replaced() {
-        for state in [
-            "25006", "57P01", "57P02", "57P03", "08000", "08003", "08006",
-        ] {
-            assert_eq!(
-                next_step_after(state),
-                NextStep::TryOnFreshConnection,
-                "{state}"
-            );
+        for state in ["25006", "57P01", "57P02", "57P03", "08000", "08003", "08006"] {
+            assert_eq!(next_step_after(state), NextStep::TryOnFreshConnection, "{state}");
         }
     }
 
     #[test]
     fn everything_else_is_not_tried_again() {
-        for state in [
-            "23505", "23514", "25P02", "42601", "53300", "55P03", "57014", "XX000",
-        ] {
+        for state in ["23505", "23514", "25P02", "42601", "53300", "55P03", "57014", "XX000"] {
             assert_eq!(next_step_after(state), NextStep::GiveUp, "{state}");
         }
     }
 
     #[test]
     fn what_the_server_cannot_do_now_is_unavailable_and_what_is_wrong_is_a_defect() {
-        for state in [
-            "40001", "08006", "28P01", "53100", "53300", "55P03", "57014", "57P03",
-        ] {
+        for state in ["40001", "08006", "28P01", "53100", "53300", "55P03", "57014", "57P03"] {
             assert!(is_passing(state), "{state}");
         }
         for state in ["23505", "23514", "25P02", "42501", "42P01", "XX001"] {

@@ -19,11 +19,7 @@ impl GetPayment for PostgresLedger {
         let version = caller.version().map(i64::from);
         let statement = Statement {
             sql: include_str!("sql/get_payment.sql"),
-            parameters: vec![
-                (&caller.tenant.0, Type::UUID),
-                (&payment.0, Type::UUID),
-                (&version, Type::INT8),
-            ],
+            parameters: vec![(&caller.tenant.0, Type::UUID), (&payment.0, Type::UUID), (&version, Type::INT8)],
         };
         let rows = self.executor.repeatable(statement, invocation).await?;
         let Some(row) = rows.first() else {

@@ -46,22 +46,11 @@ pub async fn run(database_url: &str) -> Result<Migrated, MigrationError> {
 
 /// The lock lives as long as the session, so a crash releases it.
 async fn migrate(client: &mut tokio_postgres::Client) -> Result<Migrated, MigrationError> {
-    client
-        .execute_typed(
-            "SELECT pg_advisory_lock($1)",
-            &[(&LOCK, tokio_postgres::types::Type::INT8)],
-        )
-        .await?;
+    client.execute_typed("SELECT pg_advisory_lock($1)", &[(&LOCK, tokio_postgres::types::Type::INT8)]).await?;
     let report = embedded::migrations::runner().run_async(client).await?;
-    let version = embedded::migrations::runner()
-        .get_last_applied_migration_async(client)
-        .await?;
+    let version = embedded::migrations::runner().get_last_applied_migration_async(client).await?;
     Ok(Migrated {
-        applied: report
-            .applied_migrations()
-            .iter()
-            .map(ToString::to_string)
-            .collect(),
+        applied: report.applied_migrations().iter().map(ToString::to_string).collect(),
         version: version.map_or(0, |migration| migration.version()),
     })
 }

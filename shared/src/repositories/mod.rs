@@ -24,8 +24,6 @@ impl PostgresLedger {
     /// The ledger on that database.
     #[must_use]
     pub fn new(database: Database) -> Self {
-        Self {
-            executor: executor::Executor::new(database),
-        }
+        Self { executor: executor::Executor::new(database) }
     }
 }

@@ -4,16 +4,13 @@ use time::OffsetDateTime;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use crate::domain::{
-    AccountId, Currency, MinorUnits, Payment, PaymentId, PaymentStatus, RecipientId, TenantId,
-};
+use crate::domain::{AccountId, Currency, MinorUnits, Payment, PaymentId, PaymentStatus, RecipientId, TenantId};
 
 use super::failure::Failure;
 
 /// The word in the column `result`.
 pub(super) fn result(row: &Row) -> Result<&str, Failure> {
-    row.try_get("result")
-        .map_err(|error| Failure::Row(error.into()))
+    row.try_get("result").map_err(|error| Failure::Row(error.into()))
 }
 
 /// The payment in the other columns.

@@ -54,10 +54,7 @@ impl<L: CreatePayment> WithdrawIdempotent<L> {
         idempotency: &Idempotency,
         invocation: &Invocation,
     ) -> Result<WithdrawOutcome, LedgerError> {
-        let answer = self
-            .ledger
-            .create_payment(caller, withdrawal, idempotency, invocation)
-            .await?;
+        let answer = self.ledger.create_payment(caller, withdrawal, idempotency, invocation).await?;
         Ok(match answer {
             LedgerAnswer::Created(payment) => settled(payment, false),
             LedgerAnswer::Found(payment) if payment.answers(withdrawal) => settled(payment, true),

@@ -38,7 +38,6 @@ impl<L: GetPayment> LookUpPayment<L> {
         key: &IdempotencyKey,
         invocation: &Invocation,
     ) -> Result<LookUp, LedgerError> {
-        self.by_id(caller, key.stored(caller.tenant).payment_id(), invocation)
-            .await
+        self.by_id(caller, key.stored(caller.tenant).payment_id(), invocation).await
     }
 }

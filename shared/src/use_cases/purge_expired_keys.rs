@@ -33,27 +33,15 @@ impl<L: PurgeExpiredKeys> PurgeKeys<L> {
     /// # Errors
     /// [`LedgerError`] when a batch failed; the batches before it stay deleted, and the next run goes on.
     pub async fn execute(&self, invocation: &Invocation) -> Result<Purged, LedgerError> {
-        let nonces = Expired::Nonces {
-            minutes: NONCE_RETENTION_MINUTES,
-        };
-        let keys = Expired::Keys {
-            days: KEY_RETENTION_DAYS,
-        };
+        let nonces = Expired::Nonces { minutes: NONCE_RETENTION_MINUTES };
+        let keys = Expired::Keys { days: KEY_RETENTION_DAYS };
         let (nonces, more_nonces) = self.purge(nonces, invocation).await?;
         let (keys, more_keys) = self.purge(keys, invocation).await?;
-        Ok(Purged {
-            keys,
-            nonces,
-            more: more_nonces || more_keys,
-        })
+        Ok(Purged { keys, nonces, more: more_nonces || more_keys })
     }
 
     /// How many were deleted, and whether more may be left.
-    async fn purge(
-        &self,
-        expired: Expired,
-        invocation: &Invocation,
-    ) -> Result<(u64, bool), LedgerError> {
+    async fn purge(&self, expired: Expired, invocation: &Invocation) -> Result<(u64, bool), LedgerError> {
         let mut total = 0;
         while invocation.remaining() > FLOOR {
             let deleted = self.ledger.purge_batch(expired, BATCH, invocation).await?;

@@ -40,13 +40,8 @@ impl CreatePayment for BusyLedger {
 fn status_of(authenticator: Authenticator, request: Request<Bytes>) -> u16 {
     let handler = CreatePaymentHandler::new(authenticator, WithdrawIdempotent::new(BusyLedger));
     let invocation = Invocation::new("fuzz".to_owned(), Duration::from_secs(9));
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    runtime
-        .block_on(serve(&handler, request, &invocation))
-        .status()
-        .as_u16()
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(serve(&handler, request, &invocation)).status().as_u16()
 }
 
 /// Some bytes of `text` replaced, inserted or cut out, or all of it by noise.
@@ -65,9 +60,7 @@ fn mutated(text: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn mutated_header(value: &HeaderValue) -> impl Strategy<Value = HeaderValue> + use<> {
-    mutated(value.as_bytes().to_vec()).prop_filter_map("no header value", |bytes| {
-        HeaderValue::from_bytes(&bytes).ok()
-    })
+    mutated(value.as_bytes().to_vec()).prop_filter_map("no header value", |bytes| HeaderValue::from_bytes(&bytes).ok())
 }
 
 /// Structured fields may be written in other ways that mean the same, such as other white space or no padding (RFC 9651 §4.2).
@@ -77,22 +70,14 @@ fn meaning(value: &HeaderValue) -> Option<Dictionary> {
 
 fn config() -> ProptestConfig {
     // Signed requests differ in every run, so a seed would not bring a failure back; the printed input does.
-    ProptestConfig {
-        cases: CASES,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
+    ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 #[test]
 fn no_signature_header_panics_or_passes_unless_it_is_unchanged() {
     let tenant = Uuid::from_u128(1);
     let signed = SigningClient::new(tenant, 1).sign(Pay::new(tenant, "k").request());
-    assert_eq!(
-        status_of(hmac(MASTER), signed.clone()),
-        409,
-        "the unchanged request reaches the ledger"
-    );
+    assert_eq!(status_of(hmac(MASTER), signed.clone()), 409, "the unchanged request reaches the ledger");
     for name in ["signature-input", "signature", "content-digest"] {
         let original = signed.headers()[name].clone();
         proptest!(config(), |(value in mutated_header(&original))| {
@@ -119,9 +104,7 @@ fn no_idempotency_key_panics() {
 
 #[test]
 fn no_body_panics() {
-    let pay = Pay::new(Uuid::from_u128(1), "k")
-        .currency("EUR")
-        .account(Uuid::from_u128(2));
+    let pay = Pay::new(Uuid::from_u128(1), "k").currency("EUR").account(Uuid::from_u128(2));
     proptest!(config(), |(body in mutated(pay.body().into_bytes()))| {
         let status = status_of(Authenticator::Internal, pay.request_with_body(body));
         prop_assert!(matches!(status, 400 | 409), "{}", status);
@@ -131,13 +114,7 @@ fn no_body_panics() {
 #[test]
 fn no_json_value_in_a_body_panics() {
     let pay = Pay::new(Uuid::from_u128(1), "k");
-    let member = prop_oneof![
-        "amount",
-        "recipient_id",
-        "currency",
-        "account_id",
-        "[a-z]{0,8}"
-    ];
+    let member = prop_oneof!["amount", "recipient_id", "currency", "account_id", "[a-z]{0,8}"];
     let value = prop_oneof![
         "-?[0-9]{1,25}",
         "-?[0-9]{1,6}\\.[0-9]{0,6}",

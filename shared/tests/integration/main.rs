@@ -3,7 +3,6 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a test that fails should say so at once"
@@ -11,8 +10,31 @@
 
 mod support;
 
+mod accounts;
+mod api_gateway_events;
+mod application_role;
+mod bad_input;
 mod create_payment;
+mod database_failures;
+mod declines;
+mod deposits;
+mod find_payment;
 mod fuzz;
+mod get_payment;
+mod idempotency_key;
+mod injected_errors;
 mod key_rotation;
+mod logs;
+mod lost_connections;
+mod migrate;
 mod nonces;
+mod over_http;
+mod panics;
+mod properties;
+mod proxy;
+mod purge_expired_keys;
+mod races;
+mod replay_runs_no_business_logic;
+mod round_trips;
 mod signatures;
+mod unkeyed;

@@ -13,21 +13,11 @@ async fn signed_api() -> (Api, Ledger, SigningClient, TestDatabase) {
     let ledger = Ledger::new(database.owner().await).await;
     register_signing_key(&ledger.owner, ledger.t1, 1).await;
     let client = SigningClient::new(ledger.t1, 1);
-    (
-        Api::with_authenticator(&database.ledger(20), || hmac(MASTER)),
-        ledger,
-        client,
-        database,
-    )
+    (Api::with_authenticator(&database.ledger(20), || hmac(MASTER)), ledger, client, database)
 }
 
 async fn nonces(ledger: &Ledger) -> i64 {
-    ledger
-        .owner
-        .query_one("SELECT count(*) FROM nonces", &[])
-        .await
-        .unwrap()
-        .get(0)
+    ledger.owner.query_one("SELECT count(*) FROM nonces", &[]).await.unwrap().get(0)
 }
 
 #[tokio::test]
@@ -37,17 +27,12 @@ async fn c24_the_same_signed_bytes_are_refused_the_second_time_and_a_new_signatu
 
     let first = api.send(request.clone()).await;
     let captured = api.send(request).await;
-    let signed_again = api
-        .send(client.sign(Pay::new(ledger.t1, "k").request()))
-        .await;
+    let signed_again = api.send(client.sign(Pay::new(ledger.t1, "k").request())).await;
 
     assert_eq!(first.status.as_u16(), 200);
     captured.assert_problem(401, "nonce_reused");
     assert!(captured.headers.contains_key("accept-signature"));
-    assert_eq!(
-        (signed_again.status.as_u16(), signed_again.is_replay()),
-        (200, true)
-    );
+    assert_eq!((signed_again.status.as_u16(), signed_again.is_replay()), (200, true));
     assert_eq!(first.body, signed_again.body);
     assert_eq!(ledger.balance(ledger.a).await, 7_500);
     assert_eq!(nonces(&ledger).await, 2);
@@ -60,18 +45,9 @@ async fn c24_of_identical_requests_in_parallel_one_is_served_and_the_others_are_
     let answers = join_all((0..20).map(|_| api.send(request.clone()))).await;
 
     let served = answers.iter().filter(|answer| answer.status == 200).count();
-    let refused = answers
-        .iter()
-        .filter(|answer| answer.status == 401 && answer.code() == "nonce_reused")
-        .count();
+    let refused = answers.iter().filter(|answer| answer.status == 401 && answer.code() == "nonce_reused").count();
     assert_eq!((served, refused), (1, 19), "{answers:?}");
-    assert_eq!(
-        (
-            ledger.payments(ledger.t1).await,
-            ledger.balance(ledger.a).await
-        ),
-        (1, 7_500)
-    );
+    assert_eq!((ledger.payments(ledger.t1).await, ledger.balance(ledger.a).await), (1, 7_500));
 }
 
 #[tokio::test]
@@ -116,11 +92,7 @@ async fn a_retry_inside_the_server_does_not_trip_over_its_own_nonce() {
         );
         ledger.owner.batch_execute(&inject).await.unwrap();
         let answer = api.send(client.sign(Pay::fresh(ledger.t1).request())).await;
-        assert_eq!(
-            (answer.status.as_u16(), answer.round_trips),
-            (200, 2),
-            "{state}: {answer:?}"
-        );
+        assert_eq!((answer.status.as_u16(), answer.round_trips), (200, 2), "{state}: {answer:?}");
     }
     assert_eq!(nonces(&ledger).await, 2);
 }
@@ -128,22 +100,13 @@ async fn a_retry_inside_the_server_does_not_trip_over_its_own_nonce() {
 #[tokio::test]
 async fn a_captured_request_whose_key_was_purged_is_refused_as_well() {
     let (api, ledger, client, _) = signed_api().await;
-    let first = api
-        .send(client.sign(Pay::new(ledger.t1, "k").request()))
-        .await;
-    ledger
-        .owner
-        .execute("DELETE FROM idempotency_keys", &[])
-        .await
-        .unwrap();
+    let first = api.send(client.sign(Pay::new(ledger.t1, "k").request())).await;
+    ledger.owner.execute("DELETE FROM idempotency_keys", &[]).await.unwrap();
 
     let request = client.sign(Pay::new(ledger.t1, "k").request());
     let replay = api.send(request.clone()).await;
     let captured = api.send(request).await;
-    assert_eq!(
-        (replay.status.as_u16(), replay.is_replay(), &replay.body),
-        (200, true, &first.body)
-    );
+    assert_eq!((replay.status.as_u16(), replay.is_replay(), &replay.body), (200, true, &first.body));
     captured.assert_problem(401, "nonce_reused");
     assert_eq!(ledger.balance(ledger.a).await, 7_500);
 }
@@ -164,10 +127,7 @@ async fn the_purge_forgets_nonces_that_no_signature_can_use_and_keeps_the_others
         .await
         .unwrap();
     let invocation = Invocation::new("purge".to_owned(), std::time::Duration::from_secs(30));
-    let purged = PurgeKeys::new(database.ledger(1))
-        .execute(&invocation)
-        .await
-        .unwrap();
+    let purged = PurgeKeys::new(database.ledger(1)).execute(&invocation).await.unwrap();
 
     assert_eq!((purged.nonces, purged.keys, purged.more), (2500, 0, false));
     assert_eq!(nonces(&ledger).await, 11);
@@ -180,8 +140,7 @@ async fn the_purge_of_nonces_beside_load_never_opens_one_again() {
     let purge = PurgeKeys::new(database.ledger(1));
     let purging = async {
         for _ in 0..20 {
-            let invocation =
-                Invocation::new("purge".to_owned(), std::time::Duration::from_secs(30));
+            let invocation = Invocation::new("purge".to_owned(), std::time::Duration::from_secs(30));
             purge.execute(&invocation).await.unwrap();
         }
     };
@@ -199,26 +158,10 @@ async fn the_purge_of_nonces_beside_load_never_opens_one_again() {
 #[tokio::test]
 async fn the_purge_of_nonces_reads_along_its_index() {
     let (_, ledger, _, _) = signed_api().await;
-    ledger
-        .owner
-        .batch_execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan")
-        .await
-        .unwrap();
+    ledger.owner.batch_execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan").await.unwrap();
     let sql = include_str!("../../src/repositories/sql/purge_expired_nonces.sql");
-    ledger
-        .owner
-        .batch_execute(&format!("PREPARE purge (int, bigint) AS {sql}"))
-        .await
-        .unwrap();
-    let plan = ledger
-        .owner
-        .query("EXPLAIN EXECUTE purge (15, 1000)", &[])
-        .await
-        .unwrap();
+    ledger.owner.batch_execute(&format!("PREPARE purge (int, bigint) AS {sql}")).await.unwrap();
+    let plan = ledger.owner.query("EXPLAIN EXECUTE purge (15, 1000)", &[]).await.unwrap();
     let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
-    assert!(
-        plan.iter()
-            .any(|line| line.contains("nonces_created_at_idx")),
-        "{plan:#?}"
-    );
+    assert!(plan.iter().any(|line| line.contains("nonces_created_at_idx")), "{plan:#?}");
 }

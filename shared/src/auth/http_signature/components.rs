@@ -30,57 +30,32 @@ pub(super) fn value(component: &Item, parts: &Parts) -> Result<String, Signature
         "@query" => Some(format!("?{}", parts.uri.query().unwrap_or_default())),
         "@query-param" => query::parameter(parts, query::covered_name(component)?),
         derived if derived.starts_with('@') => return Err(unknown()),
-        field_name => field(
-            &parts.headers,
-            HeaderName::from_lowercase(field_name.as_bytes()).map_err(|_| unknown())?,
-        ),
+        field_name => field(&parts.headers, HeaderName::from_lowercase(field_name.as_bytes()).map_err(|_| unknown())?),
     };
     value
-        .filter(|value| {
-            value
-                .bytes()
-                .all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte))
-        })
+        .filter(|value| value.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte)))
         .ok_or_else(|| SignatureError::UnavailableComponent(component.serialize()))
 }
 
 /// All lines of a field, trimmed and joined as RFC 9421 §2.1 says; `None` when absent or not ASCII.
 fn field(headers: &HeaderMap, name: HeaderName) -> Option<String> {
-    let lines: Vec<&str> = headers
-        .get_all(name)
-        .iter()
-        .map(|line| line.to_str().map(str::trim))
-        .collect::<Result<_, _>>()
-        .ok()?;
-    if lines.is_empty() {
-        None
-    } else {
-        Some(lines.join(", "))
-    }
+    let lines: Vec<&str> =
+        headers.get_all(name).iter().map(|line| line.to_str().map(str::trim)).collect::<Result<_, _>>().ok()?;
+    if lines.is_empty() { None } else { Some(lines.join(", ")) }
 }
 
 /// The target's path; an empty one means `/` (RFC 9421 §2.2.6).
 fn path(parts: &Parts) -> &str {
-    Some(parts.uri.path())
-        .filter(|path| !path.is_empty())
-        .unwrap_or("/")
+    Some(parts.uri.path()).filter(|path| !path.is_empty()).unwrap_or("/")
 }
 
 fn request_target(parts: &Parts) -> String {
-    parts.uri.query().map_or_else(
-        || path(parts).to_owned(),
-        |query| format!("{}?{query}", path(parts)),
-    )
+    parts.uri.query().map_or_else(|| path(parts).to_owned(), |query| format!("{}?{query}", path(parts)))
 }
 
 /// Needs a URI with its scheme, as API Gateway's event gives it; a bare request line does not tell the scheme.
 fn target_uri(parts: &Parts) -> Option<String> {
-    Some(format!(
-        "{}://{}{}",
-        parts.uri.scheme_str()?,
-        authority(parts)?,
-        request_target(parts)
-    ))
+    Some(format!("{}://{}{}", parts.uri.scheme_str()?, authority(parts)?, request_target(parts)))
 }
 
 /// Host and port in lower case, from the one `Host` header or else the URI, without the scheme's default port
@@ -92,11 +67,7 @@ fn authority(parts: &Parts) -> Option<String> {
         (None, _) => parts.uri.authority()?.clone(),
         (Some(_), Some(_)) => return None,
     };
-    let default_port = if parts.uri.scheme_str() == Some("http") {
-        80
-    } else {
-        443
-    };
+    let default_port = if parts.uri.scheme_str() == Some("http") { 80 } else { 443 };
     let host = authority.host().to_ascii_lowercase();
     match authority.port_u16() {
         Some(port) if port != default_port => Some(format!("{host}:{port}")),

@@ -35,11 +35,7 @@ impl ContentDigest {
                 return Err(SignatureError::DigestMismatch);
             }
         }
-        if supported {
-            Ok(())
-        } else {
-            Err(SignatureError::NoSupportedDigest)
-        }
+        if supported { Ok(()) } else { Err(SignatureError::NoSupportedDigest) }
     }
 }
 

@@ -24,11 +24,7 @@ impl KeyId {
     /// # Errors
     /// [`InvalidKeyId`] when the version is out of range.
     pub fn new(tenant_id: Uuid, version: u32) -> Result<Self, InvalidKeyId> {
-        if (1..=MAX_VERSION).contains(&version) {
-            Ok(Self { tenant_id, version })
-        } else {
-            Err(InvalidKeyId)
-        }
+        if (1..=MAX_VERSION).contains(&version) { Ok(Self { tenant_id, version }) } else { Err(InvalidKeyId) }
     }
 
     /// The tenant on whose behalf the client signs.
@@ -46,12 +42,7 @@ impl KeyId {
 
 impl fmt::Display for KeyId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "{}.{}",
-            self.tenant_id.hyphenated(),
-            self.version
-        )
+        write!(formatter, "{}.{}", self.tenant_id.hyphenated(), self.version)
     }
 }
 
@@ -63,10 +54,6 @@ impl FromStr for KeyId {
         let tenant_id = Uuid::try_parse(tenant_id).map_err(|_| InvalidKeyId)?;
         let key_id = Self::new(tenant_id, version.parse().map_err(|_| InvalidKeyId)?)?;
         // One name per secret: upper case, braces, a plus sign or leading zeros would be a second spelling.
-        if key_id.to_string() == text {
-            Ok(key_id)
-        } else {
-            Err(InvalidKeyId)
-        }
+        if key_id.to_string() == text { Ok(key_id) } else { Err(InvalidKeyId) }
     }
 }

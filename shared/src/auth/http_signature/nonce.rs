@@ -30,13 +30,8 @@ impl FromStr for Nonce {
     type Err = InvalidNonce;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let valid =
-            (16..=128).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-        if valid {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(InvalidNonce)
-        }
+        let valid = (16..=128).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+        if valid { Ok(Self(text.to_owned())) } else { Err(InvalidNonce) }
     }
 }
 

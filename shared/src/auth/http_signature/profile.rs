@@ -16,10 +16,7 @@ pub(super) fn carries_content(method: &Method, body: &[u8]) -> bool {
 }
 
 /// The components that a request must cover, the query aside.
-pub(super) fn required_components(
-    method: &Method,
-    body: &[u8],
-) -> impl Iterator<Item = &'static str> {
+pub(super) fn required_components(method: &Method, body: &[u8]) -> impl Iterator<Item = &'static str> {
     let with_content = carries_content(method, body).then_some(WITH_CONTENT);
     ALWAYS.into_iter().chain(with_content.into_iter().flatten())
 }
@@ -32,13 +29,9 @@ pub(super) fn require(
     nonce: Option<&Nonce>,
 ) -> Result<(), SignatureError> {
     let is_covered = |required: &str| {
-        covered.iter().any(|component| {
-            component.params.is_empty() && components::name(component) == Some(required)
-        })
+        covered.iter().any(|component| component.params.is_empty() && components::name(component) == Some(required))
     };
-    if let Some(missing) =
-        required_components(&parts.method, body).find(|required| !is_covered(required))
-    {
+    if let Some(missing) = required_components(&parts.method, body).find(|required| !is_covered(required)) {
         return Err(SignatureError::NotCovered(missing));
     }
     if !query::is_covered(parts, covered) {

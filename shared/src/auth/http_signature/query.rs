@@ -8,13 +8,7 @@ use super::{SignatureError, components};
 
 /// The `name` of a `@query-param` component, which must be its only parameter.
 pub(super) fn covered_name(component: &Item) -> Result<&str, SignatureError> {
-    match (
-        component.params.len(),
-        component
-            .params
-            .get("name")
-            .and_then(sfv::BareItem::as_string),
-    ) {
+    match (component.params.len(), component.params.get("name").and_then(sfv::BareItem::as_string)) {
         (1, Some(name)) => Ok(name.as_str()),
         _ => Err(SignatureError::Unsupported(component.serialize())),
     }
@@ -22,15 +16,9 @@ pub(super) fn covered_name(component: &Item) -> Result<&str, SignatureError> {
 
 /// The encoded value of the parameter with this encoded name; `None` when the query does not hold it exactly once.
 pub(super) fn parameter(parts: &Parts, name: &str) -> Option<String> {
-    let mut values = encoded_parameters(parts)?
-        .into_iter()
-        .filter(|(other, _)| other == name);
+    let mut values = encoded_parameters(parts)?.into_iter().filter(|(other, _)| other == name);
     let (_, value) = values.next()?;
-    if values.next().is_some() {
-        None
-    } else {
-        Some(value)
-    }
+    if values.next().is_some() { None } else { Some(value) }
 }
 
 /// Whether the signature covers the whole query: by `@query`, or by a `@query-param` for each parameter. A request
@@ -44,8 +32,7 @@ pub(super) fn is_covered(parts: &Parts, covered: &[Item]) -> bool {
             .any(|component| covered_name(component) == Ok(name))
     };
     covered.iter().any(covers_query)
-        || encoded_parameters(parts)
-            .is_some_and(|parameters| parameters.iter().all(|(name, _)| covers(name)))
+        || encoded_parameters(parts).is_some_and(|parameters| parameters.iter().all(|(name, _)| covers(name)))
 }
 
 /// Names and values, percent-encoded; `None` when one of them is not UTF-8.

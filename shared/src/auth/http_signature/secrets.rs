@@ -41,10 +41,7 @@ impl MasterSecret {
     pub fn client_secret(&self, key_id: &KeyId) -> Result<ClientSecret, SecretError> {
         let mut secret = Zeroizing::new([0; CLIENT_SECRET_BYTES]);
         Hkdf::<Sha256>::new(None, &self.0)
-            .expand_multi_info(
-                &[DERIVATION_LABEL, key_id.to_string().as_bytes()],
-                secret.as_mut(),
-            )
+            .expand_multi_info(&[DERIVATION_LABEL, key_id.to_string().as_bytes()], secret.as_mut())
             .map_err(|_| SecretError::Derivation)?;
         Ok(ClientSecret(secret))
     }
@@ -56,11 +53,7 @@ impl FromStr for MasterSecret {
     /// Reads padded standard base64 of at least 32 bytes.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bytes = decode(text)?;
-        if bytes.len() < MASTER_SECRET_MIN_BYTES {
-            Err(SecretError::WrongLength)
-        } else {
-            Ok(Self(bytes))
-        }
+        if bytes.len() < MASTER_SECRET_MIN_BYTES { Err(SecretError::WrongLength) } else { Ok(Self(bytes)) }
     }
 }
 
@@ -100,10 +93,7 @@ impl FromStr for MasterSecrets {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut secrets = text.split(',').map(|secret| secret.trim().parse());
         let first = secrets.next().ok_or(SecretError::WrongLength)??;
-        Ok(Self {
-            first,
-            others: secrets.collect::<Result<_, _>>()?,
-        })
+        Ok(Self { first, others: secrets.collect::<Result<_, _>>()? })
     }
 }
 
@@ -133,10 +123,7 @@ impl FromStr for ClientSecret {
     /// Reads what [`ClientSecret::to_base64`] printed.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bytes = decode(text)?;
-        let secret = bytes
-            .as_slice()
-            .try_into()
-            .map_err(|_| SecretError::WrongLength)?;
+        let secret = bytes.as_slice().try_into().map_err(|_| SecretError::WrongLength)?;
         Ok(Self(Zeroizing::new(secret)))
     }
 }
@@ -148,8 +135,5 @@ impl fmt::Debug for ClientSecret {
 }
 
 fn decode(text: &str) -> Result<Zeroizing<Vec<u8>>, SecretError> {
-    STANDARD
-        .decode(text)
-        .map(Zeroizing::new)
-        .map_err(|_| SecretError::NotBase64)
+    STANDARD.decode(text).map(Zeroizing::new).map_err(|_| SecretError::NotBase64)
 }

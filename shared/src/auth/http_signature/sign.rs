@@ -6,8 +6,8 @@ use http::{HeaderValue, request::Parts};
 use sfv::{BareItem, InnerList, Integer, Item, Key};
 
 use super::{
-    ClientSecret, KeyId, Nonce, SignatureError, content_digest, parameters::ALGORITHM, profile,
-    signature_base, structured_field,
+    ClientSecret, KeyId, Nonce, SignatureError, content_digest, parameters::ALGORITHM, profile, signature_base,
+    structured_field,
 };
 
 /// Signs requests of one client.
@@ -29,42 +29,26 @@ impl Signer {
     ///
     /// # Errors
     /// [`SignatureError::UnavailableComponent`] when a request with content lacks `Content-Type` or `Idempotency-Key`.
-    pub fn sign(
-        &self,
-        parts: &mut Parts,
-        body: &[u8],
-        created: i64,
-        nonce: &Nonce,
-    ) -> Result<(), SignatureError> {
+    pub fn sign(&self, parts: &mut Parts, body: &[u8], created: i64, nonce: &Nonce) -> Result<(), SignatureError> {
         if profile::carries_content(&parts.method, body) {
-            parts.headers.insert(
-                content_digest::NAME,
-                header_value(content_digest::sha_256(body))?,
-            );
+            parts.headers.insert(content_digest::NAME, header_value(content_digest::sha_256(body))?);
         }
         let query = parts.uri.query().map(|_| "@query");
         let components = profile::required_components(&parts.method, body).chain(query);
         let input = InnerList {
-            items: components
-                .map(|component| string(component).map(Item::new))
-                .collect::<Result<_, _>>()?,
+            items: components.map(|component| string(component).map(Item::new)).collect::<Result<_, _>>()?,
             params: self.parameters(created, nonce)?,
         };
         let base = signature_base::signature_base(parts, &input)?;
         let mac = STANDARD.encode(signature_base::mac(&self.secret.hmac_key(), &base));
         let input = structured_field::serialize_inner_list(&input);
-        parts
-            .headers
-            .insert("signature-input", header_value(format!("sig1={input}"))?);
-        parts
-            .headers
-            .insert("signature", header_value(format!("sig1=:{mac}:"))?);
+        parts.headers.insert("signature-input", header_value(format!("sig1={input}"))?);
+        parts.headers.insert("signature", header_value(format!("sig1=:{mac}:"))?);
         Ok(())
     }
 
     fn parameters(&self, created: i64, nonce: &Nonce) -> Result<sfv::Parameters, SignatureError> {
-        let created =
-            Integer::try_from(created).map_err(|_| SignatureError::InvalidParameter("created"))?;
+        let created = Integer::try_from(created).map_err(|_| SignatureError::InvalidParameter("created"))?;
         [
             ("created", BareItem::Integer(created)),
             ("keyid", string(&self.key_id.to_string())?),

@@ -12,12 +12,7 @@ use super::{SignatureError, components, structured_field};
 pub(super) fn signature_base(parts: &Parts, input: &InnerList) -> Result<String, SignatureError> {
     let mut base = String::new();
     for (index, component) in input.items.iter().enumerate() {
-        if input
-            .items
-            .iter()
-            .take(index)
-            .any(|earlier| earlier == component)
-        {
+        if input.items.iter().take(index).any(|earlier| earlier == component) {
             return Err(SignatureError::RepeatedComponent(component.serialize()));
         }
         base.push_str(&component.serialize());
@@ -32,9 +27,5 @@ pub(super) fn signature_base(parts: &Parts, input: &InnerList) -> Result<String,
 
 /// HMAC-SHA256 over the signature base, with a key of one block.
 pub(super) fn mac(key: &[u8; 64], base: &str) -> [u8; 32] {
-    Hmac::<Sha256>::new(key.into())
-        .chain_update(base)
-        .finalize()
-        .into_bytes()
-        .into()
+    Hmac::<Sha256>::new(key.into()).chain_update(base).finalize().into_bytes().into()
 }

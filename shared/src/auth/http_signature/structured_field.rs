@@ -21,10 +21,7 @@ pub(super) fn dictionary(
     max_bytes: usize,
 ) -> Result<Dictionary, SignatureError> {
     let mut lines = headers.get_all(HeaderName::from_static(name)).iter();
-    let line = lines
-        .next()
-        .ok_or(SignatureError::MissingHeader(name))?
-        .as_bytes();
+    let line = lines.next().ok_or(SignatureError::MissingHeader(name))?.as_bytes();
     if lines.next().is_some() {
         return Err(SignatureError::RepeatedHeader(name));
     }
@@ -38,10 +35,7 @@ pub(super) fn dictionary(
 }
 
 /// The bytes of a member that is a byte sequence without parameters.
-pub(super) fn byte_sequence<'a>(
-    member: &'a ListEntry,
-    name: &'static str,
-) -> Result<&'a [u8], SignatureError> {
+pub(super) fn byte_sequence<'a>(member: &'a ListEntry, name: &'static str) -> Result<&'a [u8], SignatureError> {
     match member {
         ListEntry::Item(item) if item.params.is_empty() => item.bare_item.as_byte_sequence(),
         _ => None,
@@ -76,11 +70,7 @@ struct Names<'de>(HashSet<&'de str>);
 
 impl<'de> Names<'de> {
     fn add(&mut self, name: &'de KeyRef) -> Result<(), NamedTwice> {
-        if self.0.insert(name.as_str()) {
-            Ok(())
-        } else {
-            Err(NamedTwice)
-        }
+        if self.0.insert(name.as_str()) { Ok(()) } else { Err(NamedTwice) }
     }
 }
 
@@ -101,11 +91,7 @@ impl<'de> ParameterVisitor<'de> for Names<'de> {
     type Out = ();
     type Error = NamedTwice;
 
-    fn parameter(
-        &mut self,
-        name: &'de KeyRef,
-        _value: BareItemFromInput<'de>,
-    ) -> Result<(), NamedTwice> {
+    fn parameter(&mut self, name: &'de KeyRef, _value: BareItemFromInput<'de>) -> Result<(), NamedTwice> {
         self.add(name)
     }
 

@@ -8,9 +8,8 @@ use sfv::{InnerList, ListEntry};
 use subtle::{Choice, ConstantTimeEq};
 
 use super::{
-    KeyId, MasterSecrets, Nonce, SignatureError, components, content_digest,
-    content_digest::ContentDigest, parameters::SignatureParameters, profile, signature_base,
-    structured_field,
+    KeyId, MasterSecrets, Nonce, SignatureError, components, content_digest, content_digest::ContentDigest,
+    parameters::SignatureParameters, profile, signature_base, structured_field,
 };
 
 const SIGNATURE_INPUT: &str = "signature-input";
@@ -48,60 +47,29 @@ impl Verifier {
     ///
     /// # Errors
     /// The first check that fails.
-    pub fn verify(
-        &self,
-        parts: &Parts,
-        body: &[u8],
-        now: SystemTime,
-    ) -> Result<VerifiedSignature, SignatureError> {
+    pub fn verify(&self, parts: &Parts, body: &[u8], now: SystemTime) -> Result<VerifiedSignature, SignatureError> {
         let received = ReceivedSignature::parse(&parts.headers)?;
         let parameters = SignatureParameters::parse(&received.input.params)?;
-        profile::require(
-            parts,
-            body,
-            &received.input.items,
-            parameters.nonce.as_ref(),
-        )?;
-        let digest = received
-            .covers_digest()
-            .then(|| ContentDigest::parse(&parts.headers))
-            .transpose()?;
+        profile::require(parts, body, &received.input.items, parameters.nonce.as_ref())?;
+        let digest = received.covers_digest().then(|| ContentDigest::parse(&parts.headers)).transpose()?;
         let base = signature_base::signature_base(parts, &received.input)?;
         self.check_mac(&parameters.key_id, &base, &received.mac)?;
         if let Some(digest) = digest {
             digest.check(body)?;
         }
         parameters.check_time(now)?;
-        let SignatureParameters {
-            key_id,
-            created,
-            nonce,
-            ..
-        } = parameters;
-        Ok(VerifiedSignature {
-            key_id,
-            nonce,
-            created,
-        })
+        let SignatureParameters { key_id, created, nonce, .. } = parameters;
+        Ok(VerifiedSignature { key_id, nonce, created })
     }
 
     /// Tries every master secret, whichever matches, so that the time tells nothing.
-    fn check_mac(
-        &self,
-        key_id: &KeyId,
-        base: &str,
-        received: &[u8; 32],
-    ) -> Result<(), SignatureError> {
+    fn check_mac(&self, key_id: &KeyId, base: &str, received: &[u8; 32]) -> Result<(), SignatureError> {
         let mut matches = Choice::from(0);
         for master_secret in self.master_secrets.iter() {
             let client_secret = master_secret.client_secret(key_id)?;
             matches |= signature_base::mac(&client_secret.hmac_key(), base).ct_eq(received);
         }
-        if bool::from(matches) {
-            Ok(())
-        } else {
-            Err(SignatureError::MacMismatch)
-        }
+        if bool::from(matches) { Ok(()) } else { Err(SignatureError::MacMismatch) }
     }
 }
 
@@ -113,19 +81,13 @@ struct ReceivedSignature {
 
 impl ReceivedSignature {
     fn parse(headers: &HeaderMap) -> Result<Self, SignatureError> {
-        let inputs =
-            structured_field::dictionary(headers, SIGNATURE_INPUT, SIGNATURE_INPUT_MAX_BYTES)?;
+        let inputs = structured_field::dictionary(headers, SIGNATURE_INPUT, SIGNATURE_INPUT_MAX_BYTES)?;
         let signatures = structured_field::dictionary(headers, SIGNATURE, SIGNATURE_MAX_BYTES)?;
         if inputs.len() != 1 || signatures.len() != 1 {
             return Err(SignatureError::NotOneSignature);
         }
-        let (label, input) = inputs
-            .into_iter()
-            .next()
-            .ok_or(SignatureError::NotOneSignature)?;
-        let signature = signatures
-            .get(&label)
-            .ok_or(SignatureError::NotOneSignature)?;
+        let (label, input) = inputs.into_iter().next().ok_or(SignatureError::NotOneSignature)?;
+        let signature = signatures.get(&label).ok_or(SignatureError::NotOneSignature)?;
         let ListEntry::InnerList(input) = input else {
             return Err(SignatureError::MalformedHeader(SIGNATURE_INPUT));
         };
@@ -133,16 +95,11 @@ impl ReceivedSignature {
             return Err(SignatureError::TooManyComponents);
         }
         let mac = structured_field::byte_sequence(signature, SIGNATURE)?;
-        let mac = mac
-            .try_into()
-            .map_err(|_| SignatureError::MalformedHeader(SIGNATURE))?;
+        let mac = mac.try_into().map_err(|_| SignatureError::MalformedHeader(SIGNATURE))?;
         Ok(Self { input, mac })
     }
 
     fn covers_digest(&self) -> bool {
-        self.input
-            .items
-            .iter()
-            .any(|component| components::name(component) == Some(content_digest::NAME))
+        self.input.items.iter().any(|component| components::name(component) == Some(content_digest::NAME))
     }
 }

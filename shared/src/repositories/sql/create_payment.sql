@@ -55,9 +55,9 @@ claim AS (
         ON CONFLICT (key) DO NOTHING
     RETURNING payment_id, status
 ),
--- From the balance under the lock, not from the snapshot's: while a rival's top-up is newer than the snapshot, the
--- older balance would violate the CHECK before PostgreSQL notices that it is outdated.
 debit AS (
+    -- From the locked balance: PostgreSQL first tries the row of our snapshot, and its older balance could fail the
+    -- check on the account although a deposit has covered the amount meanwhile.
     UPDATE accounts
        SET balance = payer.balance - $6
       FROM payer, claim

@@ -20,8 +20,8 @@ payment AS (
      WHERE payer.currency = coalesce($6, payer.currency)
     RETURNING *
 ),
--- From the balance under the lock, as in create_payment.sql.
 debit AS (
+    -- From the locked balance, see create_payment.sql.
     UPDATE accounts
        SET balance = payer.balance - $5
       FROM payer, payment

@@ -10,9 +10,9 @@ WITH expired AS (
        FOR UPDATE SKIP LOCKED
 ),
 deleted AS (
+    -- An array and not a join: a join would scan the whole table for each batch while it is of middling size.
     DELETE FROM idempotency_keys
-     USING expired
-     WHERE idempotency_keys.key = expired.key
+     WHERE key = ANY (ARRAY(SELECT key FROM expired))
     RETURNING 1
 )
 SELECT count(*) AS deleted FROM deleted

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode};
 use payments::auth::Authenticator;
+use payments::config::DatabaseConfig;
 use payments::domain::Invocation;
 use payments::handlers::{CreatePaymentHandler, FindPaymentHandler, GetPaymentHandler, serve};
 use payments::repositories::PostgresLedger;
@@ -12,10 +13,16 @@ use payments::use_cases::{LookUpPayment, WithdrawIdempotent};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Ledger, TestDatabase};
+use super::database::{config, ledger_with};
+use super::{Ledger, TestDatabase, Wire};
 
 /// The recipient of every payment whose recipient does not matter.
 pub(crate) const RECIPIENT: Uuid = Uuid::from_u128(0x00c0_ffee);
+
+/// How the tests' callers are known.
+pub(crate) fn authenticator() -> Authenticator {
+    Authenticator::Internal
+}
 
 /// The three endpoints.
 pub(crate) struct Api {
@@ -27,19 +34,13 @@ pub(crate) struct Api {
 impl Api {
     /// The API on a ledger, in internal mode.
     pub(crate) fn new(ledger: &PostgresLedger) -> Self {
-        Self::with_authenticator(ledger, || Authenticator::Internal)
+        Self::with_authenticator(ledger, authenticator)
     }
 
     /// The API on a ledger.
-    pub(crate) fn with_authenticator(
-        ledger: &PostgresLedger,
-        authenticator: impl Fn() -> Authenticator,
-    ) -> Self {
+    pub(crate) fn with_authenticator(ledger: &PostgresLedger, authenticator: impl Fn() -> Authenticator) -> Self {
         Self {
-            create: CreatePaymentHandler::new(
-                authenticator(),
-                WithdrawIdempotent::new(ledger.clone()),
-            ),
+            create: CreatePaymentHandler::new(authenticator(), WithdrawIdempotent::new(ledger.clone())),
             get: GetPaymentHandler::new(authenticator(), LookUpPayment::new(ledger.clone())),
             find: FindPaymentHandler::new(authenticator(), LookUpPayment::new(ledger.clone())),
         }
@@ -58,6 +59,19 @@ impl Api {
         (Self::new(&database.ledger(20)), ledger, database)
     }
 
+    /// The same, reached through a wire that can fail, on a pool of one connection.
+    pub(crate) async fn behind_wire() -> (Self, Ledger, Wire) {
+        let database = TestDatabase::new().await;
+        let ledger = Ledger::new(database.owner().await).await;
+        let wire = Wire::to(&database.app_url()).await;
+        let api = Self::new(&ledger_with(&DatabaseConfig {
+            connect_timeout_ms: 300,
+            statement_timeout_ms: 500,
+            ..config(wire.url(), 1)
+        }));
+        (api, ledger, wire)
+    }
+
     /// Sends `POST /api/v1/payments`.
     pub(crate) async fn pay(&self, pay: Pay) -> Answer {
         self.send(pay.request()).await
@@ -65,7 +79,12 @@ impl Api {
 
     /// Sends any request to the endpoint that its method and path lead to.
     pub(crate) async fn send(&self, request: Request<Bytes>) -> Answer {
-        let invocation = Invocation::new(Uuid::new_v4().to_string(), Duration::from_secs(9));
+        self.send_within(Duration::from_secs(9), request).await
+    }
+
+    /// The same, with that much time for an answer.
+    pub(crate) async fn send_within(&self, budget: Duration, request: Request<Bytes>) -> Answer {
+        let invocation = Invocation::new(Uuid::new_v4().to_string(), budget);
         let response = if request.method() != "GET" {
             serve(&self.create, request, &invocation).await
         } else if request.uri().path() == "/api/v1/payments" {
@@ -74,20 +93,12 @@ impl Api {
             serve(&self.get, request, &invocation).await
         };
         let (parts, body) = response.into_parts();
-        Answer {
-            status: parts.status,
-            headers: parts.headers,
-            body,
-            round_trips: invocation.round_trips(),
-        }
+        Answer { status: parts.status, headers: parts.headers, body, round_trips: invocation.round_trips() }
     }
 
     /// Sends `GET` to a path and query as a tenant.
     pub(crate) async fn get(&self, tenant: Uuid, path_and_query: &str) -> Answer {
-        let request = Request::get(path_and_query)
-            .header("tenant-id", tenant.to_string())
-            .body(Bytes::new())
-            .unwrap();
+        let request = Request::get(path_and_query).header("tenant-id", tenant.to_string()).body(Bytes::new()).unwrap();
         self.send(request).await
     }
 }
@@ -109,10 +120,7 @@ impl Answer {
 
     /// The member `code` of a problem.
     pub(crate) fn code(&self) -> String {
-        assert_eq!(
-            self.headers["content-type"], "application/problem+json",
-            "{self:?}"
-        );
+        assert_eq!(self.headers["content-type"], "application/problem+json", "{self:?}");
         self.json()["code"].as_str().unwrap().to_owned()
     }
 
@@ -121,18 +129,48 @@ impl Answer {
     }
 
     pub(crate) fn is_replay(&self) -> bool {
-        self.headers
-            .get("idempotent-replayed")
-            .is_some_and(|value| value == "true")
+        self.headers.get("idempotent-replayed").is_some_and(|value| value == "true")
+    }
+
+    /// Asserts that this very call paid.
+    pub(crate) fn assert_executed(&self) {
+        assert_eq!((self.status.as_u16(), self.is_replay()), (200, false), "{self:?}");
+    }
+
+    /// Asserts that this is the answer `first` again: status, bytes and headers, but for the mark and the request id.
+    pub(crate) fn assert_replays(&self, first: &Self) {
+        assert!(self.is_replay(), "{self:?}");
+        let essence = |answer: &Self| {
+            let mut headers = answer.headers.clone();
+            headers.remove("idempotent-replayed");
+            headers.remove("x-request-id");
+            (answer.status, headers, answer.body.clone())
+        };
+        assert_eq!(essence(self), essence(first));
+    }
+
+    /// Asserts a new, remembered decline.
+    pub(crate) fn assert_declined(&self) {
+        self.assert_problem(402, "insufficient_funds");
+        assert_eq!((&self.json()["status"], self.is_replay()), (&Value::from("declined"), false));
+    }
+
+    /// Asserts that the service asks to try again later.
+    pub(crate) fn assert_unavailable(&self) {
+        self.assert_problem(503, "service_unavailable");
+        self.assert_asks_for_a_retry();
+    }
+
+    /// Asserts `Retry-After` in seconds, and a problem that says it may be retried.
+    pub(crate) fn assert_asks_for_a_retry(&self) {
+        let seconds: u32 = self.headers["retry-after"].to_str().unwrap().parse().unwrap();
+        assert!((1..=60).contains(&seconds), "{self:?}");
+        assert_eq!(self.json()["retryable"], true);
     }
 
     /// Asserts status and problem code.
     pub(crate) fn assert_problem(&self, status: u16, code: &str) {
-        assert_eq!(
-            (self.status.as_u16(), self.code().as_str()),
-            (status, code),
-            "{self:?}"
-        );
+        assert_eq!((self.status.as_u16(), self.code().as_str()), (status, code), "{self:?}");
     }
 }
 
@@ -150,14 +188,7 @@ pub(crate) struct Pay {
 impl Pay {
     /// REQ(key) of a tenant.
     pub(crate) fn new(tenant: Uuid, key: &str) -> Self {
-        Self {
-            tenant,
-            key: key.to_owned(),
-            amount: 2500,
-            recipient: RECIPIENT,
-            currency: None,
-            account: None,
-        }
+        Self { tenant, key: key.to_owned(), amount: 2500, recipient: RECIPIENT, currency: None, account: None }
     }
 
     /// REQ with a fresh key.
@@ -174,17 +205,11 @@ impl Pay {
     }
 
     pub(crate) fn currency(self, currency: &'static str) -> Self {
-        Self {
-            currency: Some(currency),
-            ..self
-        }
+        Self { currency: Some(currency), ..self }
     }
 
     pub(crate) fn account(self, account: Uuid) -> Self {
-        Self {
-            account: Some(account),
-            ..self
-        }
+        Self { account: Some(account), ..self }
     }
 
     /// The body as JSON.

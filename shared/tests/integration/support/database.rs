@@ -1,8 +1,9 @@
 //! A database for one test, cloned from a template that is migrated once.
 
 use payments::config::DatabaseConfig;
-use payments::repositories::{Database, PostgresLedger, migrations};
-use tokio::sync::OnceCell;
+use payments::repositories::migrations::{self, Migrated};
+use payments::repositories::{Database, PostgresLedger};
+use tokio::sync::{Mutex, OnceCell};
 use tokio_postgres::{Client, NoTls};
 use uuid::Uuid;
 
@@ -14,13 +15,24 @@ pub(crate) struct TestDatabase {
 }
 
 static TEMPLATE: OnceCell<String> = OnceCell::const_new();
+/// Whose turn it is to migrate.
+pub(crate) static MIGRATION: Mutex<()> = Mutex::const_new(());
 
 impl TestDatabase {
     /// A fresh database with this version's schema.
     pub(crate) async fn new() -> Self {
         let template = TEMPLATE.get_or_init(create_template).await;
+        Self::create(&format!("TEMPLATE {template}")).await
+    }
+
+    /// A fresh database without a schema.
+    pub(crate) async fn empty() -> Self {
+        Self::create("").await
+    }
+
+    async fn create(options: &str) -> Self {
         let name = format!("test_{}", Uuid::new_v4().simple());
-        create(&name, &format!("TEMPLATE {template}")).await;
+        create(&name, options).await;
         Self { name }
     }
 
@@ -45,19 +57,24 @@ impl TestDatabase {
 
     /// A ledger with a pool of `connections`.
     pub(crate) fn ledger(&self, connections: usize) -> PostgresLedger {
-        ledger_at(self.app_url(), connections)
+        ledger_with(&config(self.app_url(), connections))
     }
 }
 
-/// A ledger at that URL, with a pool of `connections`.
-pub(crate) fn ledger_at(url: String, connections: usize) -> PostgresLedger {
-    let config = DatabaseConfig {
-        url,
-        pool_size: connections,
-        connect_timeout_ms: 2_000,
-        statement_timeout_ms: 6_000,
-    };
-    PostgresLedger::new(Database::new(&config).unwrap())
+/// The settings of the functions, with a pool of `connections`.
+pub(crate) fn config(url: String, connections: usize) -> DatabaseConfig {
+    DatabaseConfig { url, pool_size: connections, connect_timeout_ms: 2_000, statement_timeout_ms: 6_000 }
+}
+
+/// A ledger with these settings.
+pub(crate) fn ledger_with(config: &DatabaseConfig) -> PostgresLedger {
+    PostgresLedger::new(Database::new(config).unwrap())
+}
+
+/// Migrates a database. Roles belong to the whole server: one migration of this process at a time.
+pub(crate) async fn migrate(url: &str) -> Migrated {
+    let _turn = MIGRATION.lock().await;
+    migrations::run(url).await.unwrap()
 }
 
 /// The same server and database, as the application's role.
@@ -77,16 +94,13 @@ pub(crate) async fn connect(url: &str) -> Client {
 async fn create_template() -> String {
     let name = format!("template_{}", Uuid::new_v4().simple());
     create(&name, "").await;
-    migrations::run(&url(&name)).await.unwrap();
+    migrate(&url(&name)).await;
     name
 }
 
 async fn create(name: &str, options: &str) {
     let server = connect(&env("TEST_DATABASE_URL")).await;
-    server
-        .batch_execute(&format!("CREATE DATABASE {name} {options}"))
-        .await
-        .unwrap();
+    server.batch_execute(&format!("CREATE DATABASE {name} {options}")).await.unwrap();
 }
 
 fn url(database: &str) -> String {

@@ -44,14 +44,8 @@ impl SigningClient {
     /// A client whose secret is derived from that master secret.
     pub(crate) fn of_master(master: &str, tenant: Uuid, version: u32) -> Self {
         let key_id = KeyId::new(tenant, version).unwrap();
-        let secret = master
-            .parse::<MasterSecrets>()
-            .unwrap()
-            .issue(&key_id)
-            .unwrap();
-        Self {
-            signer: Signer::new(key_id, secret),
-        }
+        let secret = master.parse::<MasterSecrets>().unwrap().issue(&key_id).unwrap();
+        Self { signer: Signer::new(key_id, secret) }
     }
 
     /// The request, signed now with a fresh nonce.
@@ -60,26 +54,11 @@ impl SigningClient {
     }
 
     /// The request, signed `offset` seconds from now with that nonce.
-    pub(crate) fn sign_with(
-        &self,
-        request: Request<Bytes>,
-        offset: i64,
-        nonce: &Nonce,
-    ) -> Request<Bytes> {
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap()
-            .as_secs();
+    pub(crate) fn sign_with(&self, request: Request<Bytes>, offset: i64, nonce: &Nonce) -> Request<Bytes> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let (mut parts, body) = request.into_parts();
         parts.headers.remove("tenant-id");
-        self.signer
-            .sign(
-                &mut parts,
-                &body,
-                i64::try_from(now).unwrap() + offset,
-                nonce,
-            )
-            .unwrap();
+        self.signer.sign(&mut parts, &body, i64::try_from(now).unwrap() + offset, nonce).unwrap();
         Request::from_parts(parts, body)
     }
 }

@@ -44,10 +44,7 @@ fn a_changed_part_is_refused() -> TestResult {
     put.parts.method = Method::PUT;
     changed.push(("method", put));
     let mut second_line = request()?;
-    second_line
-        .parts
-        .headers
-        .append("x-trace", HeaderValue::from_static("two"));
+    second_line.parts.headers.append("x-trace", HeaderValue::from_static("two"));
     changed.push(("second line", second_line));
     for (what, request) in changed {
         assert_eq!(request.verify(), Err(SignatureError::MacMismatch), "{what}");
@@ -83,11 +80,7 @@ fn each_changed_body_byte_is_refused() -> TestResult {
         if let Some(byte) = request.body.get_mut(index) {
             *byte ^= 1;
         }
-        assert_eq!(
-            request.verify(),
-            Err(SignatureError::DigestMismatch),
-            "byte {index}"
-        );
+        assert_eq!(request.verify(), Err(SignatureError::DigestMismatch), "byte {index}");
     }
     Ok(())
 }

@@ -31,8 +31,7 @@ use super::{
 pub(super) type TestResult = Result<(), Box<dyn Error>>;
 
 pub(super) const CREATED: u64 = 1_700_000_000;
-pub(super) const BODY: &[u8] =
-    br#"{"amount":2500,"recipient_id":"6f1c2f86-9d1c-4a55-b1a5-1d1a4f0f9a11"}"#;
+pub(super) const BODY: &[u8] = br#"{"amount":2500,"recipient_id":"6f1c2f86-9d1c-4a55-b1a5-1d1a4f0f9a11"}"#;
 const KEY_ID: &str = "0190d2f4-7c1a-7a53-9c55-3f5d1c6b2a10.1";
 const NONCE: &str = "nonce-0123456789";
 const MASTER_SECRETS: &str = "bWFzdGVyIHNlY3JldCBvZiB0aGlydHktdHdvIGJ5dGU=";
@@ -42,17 +41,14 @@ pub(super) const PARAMETERS: &str = concat!(
     r#";created=1700000000;keyid="0190d2f4-7c1a-7a53-9c55-3f5d1c6b2a10.1""#,
     r#";alg="hmac-sha256";nonce="nonce-0123456789""#
 );
-pub(super) const POST_COMPONENTS: &str =
-    r#""@method" "@path" "content-type" "content-digest" "idempotency-key""#;
+pub(super) const POST_COMPONENTS: &str = r#""@method" "@path" "content-type" "content-digest" "idempotency-key""#;
 
 pub(super) fn verifier() -> Result<Verifier, Box<dyn Error>> {
     Ok(Verifier::new(MASTER_SECRETS.parse()?))
 }
 
 pub(super) fn secret() -> Result<ClientSecret, Box<dyn Error>> {
-    Ok(MASTER_SECRETS
-        .parse::<MasterSecrets>()?
-        .issue(&KEY_ID.parse()?)?)
+    Ok(MASTER_SECRETS.parse::<MasterSecrets>()?.issue(&KEY_ID.parse()?)?)
 }
 
 pub(super) fn at(seconds: u64) -> SystemTime {
@@ -67,14 +63,8 @@ pub(super) struct Request {
 
 impl Request {
     pub(super) fn get(uri: &str) -> Result<Self, Box<dyn Error>> {
-        let (parts, ()) = http::Request::get(uri)
-            .header("host", "api.example.com")
-            .body(())?
-            .into_parts();
-        Ok(Self {
-            parts,
-            body: Vec::new(),
-        })
+        let (parts, ()) = http::Request::get(uri).header("host", "api.example.com").body(())?.into_parts();
+        Ok(Self { parts, body: Vec::new() })
     }
 
     /// A payment with all it needs but a signature.
@@ -86,10 +76,7 @@ impl Request {
             .header("idempotency-key", "order-4711")
             .body(())?
             .into_parts();
-        Ok(Self {
-            parts,
-            body: BODY.to_vec(),
-        })
+        Ok(Self { parts, body: BODY.to_vec() })
     }
 
     /// A payment as the reference client signs it.
@@ -101,12 +88,7 @@ impl Request {
 
     pub(super) fn sign(&mut self) -> TestResult {
         let signer = Signer::new(KEY_ID.parse()?, secret()?);
-        signer.sign(
-            &mut self.parts,
-            &self.body,
-            i64::try_from(CREATED)?,
-            &NONCE.parse::<Nonce>()?,
-        )?;
+        signer.sign(&mut self.parts, &self.body, i64::try_from(CREATED)?, &NONCE.parse::<Nonce>()?)?;
         Ok(())
     }
 
@@ -126,20 +108,12 @@ impl Request {
     }
 
     pub(super) fn set(&mut self, name: &'static str, value: &str) -> TestResult {
-        self.parts
-            .headers
-            .insert(name, HeaderValue::from_str(value)?);
+        self.parts.headers.insert(name, HeaderValue::from_str(value)?);
         Ok(())
     }
 
     pub(super) fn header(&self, name: &str) -> Result<String, Box<dyn Error>> {
-        Ok(self
-            .parts
-            .headers
-            .get(name)
-            .ok_or("no such header")?
-            .to_str()?
-            .to_owned())
+        Ok(self.parts.headers.get(name).ok_or("no such header")?.to_str()?.to_owned())
     }
 
     /// What the verifier says at the moment of signing.
@@ -178,18 +152,12 @@ fn a_get_or_head_by_the_reference_client_needs_no_content_headers() -> TestResul
 fn what_accept_signature_asks_for_is_accepted() -> TestResult {
     let accepted = |method| -> Result<String, Box<dyn Error>> {
         let value = super::accept_signature(&method).to_str()?.to_owned();
-        Ok(value
-            .strip_prefix("sig1=")
-            .and_then(|rest| rest.split(')').next())
-            .ok_or("no list")?
-            .to_owned())
+        Ok(value.strip_prefix("sig1=").and_then(|rest| rest.split(')').next()).ok_or("no list")?.to_owned())
     };
-    let post =
-        Request::payment()?.sign_as(&format!("{}){PARAMETERS}", accepted(http::Method::POST)?))?;
+    let post = Request::payment()?.sign_as(&format!("{}){PARAMETERS}", accepted(http::Method::POST)?))?;
     assert!(post.verify().is_ok());
     for uri in ["/api/v1/payments/1", "/api/v1/payments?idempotency_key=k"] {
-        let get = Request::get(uri)?
-            .sign_as(&format!("{}){PARAMETERS}", accepted(http::Method::GET)?))?;
+        let get = Request::get(uri)?.sign_as(&format!("{}){PARAMETERS}", accepted(http::Method::GET)?))?;
         assert!(get.verify().is_ok(), "{uri}");
     }
     Ok(())

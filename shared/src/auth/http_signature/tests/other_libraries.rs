@@ -20,10 +20,7 @@ fn a_payment_signed_by_the_npm_library_is_accepted() -> TestResult {
             "content-digest",
             "sha-512=:3Y9DPXO4reZGgtE2GpDpWTg8lu+0B2WyXHXWHoPEz83JTZysH0MNTaH+1zKuWNbDOAfn3R6HVk+4uUyYbbD3Yg==:",
         ),
-        (
-            "signature",
-            "npm=:8/j4bWGs0gUQssn4Yzz1tyuF25cfFTsf/dqE/rQ4jQ0=:",
-        ),
+        ("signature", "npm=:8/j4bWGs0gUQssn4Yzz1tyuF25cfFTsf/dqE/rQ4jQ0=:"),
         (
             "signature-input",
             concat!(
@@ -32,43 +29,26 @@ fn a_payment_signed_by_the_npm_library_is_accepted() -> TestResult {
             ),
         ),
     ];
-    verify(
-        Request::payment()?,
-        "https://api.example.com/api/v1/payments",
-        &headers,
-    )
+    verify(Request::payment()?, "https://api.example.com/api/v1/payments", &headers)
 }
 
 #[test]
 fn a_look_up_signed_by_the_npm_library_is_accepted() -> TestResult {
     let headers = [
-        (
-            "signature",
-            "npm=:Xiv4jC6IgdQiIqBNQz0ApFt4Ll1SnHqOBqLjJR5wDo0=:",
-        ),
+        ("signature", "npm=:Xiv4jC6IgdQiIqBNQz0ApFt4Ll1SnHqOBqLjJR5wDo0=:"),
         (
             "signature-input",
             r#"npm=("@method" "@path" "@query-param";name="idempotency_key");created=1700000000;keyid="KEY_ID""#,
         ),
     ];
-    verify(
-        Request::get("/")?,
-        "/api/v1/payments?idempotency_key=a%20b/c",
-        &headers,
-    )
+    verify(Request::get("/")?, "/api/v1/payments?idempotency_key=a%20b/c", &headers)
 }
 
 #[test]
 fn a_payment_signed_by_the_python_library_is_accepted() -> TestResult {
     let headers = [
-        (
-            "content-digest",
-            "sha-256=:0BBggGGq+i0re0alSVQopKSnEdhnf6bsOEaaZ65V4CM=:",
-        ),
-        (
-            "signature",
-            "pyhms=:sfRo53ffs2q2BwHFQ7M2BNYexn5xiW5wPciNx533VQI=:",
-        ),
+        ("content-digest", "sha-256=:0BBggGGq+i0re0alSVQopKSnEdhnf6bsOEaaZ65V4CM=:"),
+        ("signature", "pyhms=:sfRo53ffs2q2BwHFQ7M2BNYexn5xiW5wPciNx533VQI=:"),
         (
             "signature-input",
             concat!(
@@ -77,20 +57,13 @@ fn a_payment_signed_by_the_python_library_is_accepted() -> TestResult {
             ),
         ),
     ];
-    verify(
-        Request::payment()?,
-        "https://api.example.com/api/v1/payments",
-        &headers,
-    )
+    verify(Request::payment()?, "https://api.example.com/api/v1/payments", &headers)
 }
 
 #[test]
 fn a_look_up_signed_by_the_python_library_is_accepted() -> TestResult {
     let headers = [
-        (
-            "signature",
-            "pyhms=:d5wh9ne6oSfPM7H5pi3PR0oz354CX8MYj/X2hc8jAeQ=:",
-        ),
+        ("signature", "pyhms=:d5wh9ne6oSfPM7H5pi3PR0oz354CX8MYj/X2hc8jAeQ=:"),
         (
             "signature-input",
             concat!(
@@ -99,9 +72,5 @@ fn a_look_up_signed_by_the_python_library_is_accepted() -> TestResult {
             ),
         ),
     ];
-    verify(
-        Request::get("/")?,
-        "/api/v1/payments?idempotency_key=a%20b~c&x=1+2",
-        &headers,
-    )
+    verify(Request::get("/")?, "/api/v1/payments?idempotency_key=a%20b~c&x=1+2", &headers)
 }

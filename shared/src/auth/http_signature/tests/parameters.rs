@@ -4,10 +4,7 @@ use super::{KEY_ID, KeyId, Nonce, POST_COMPONENTS, Request, SignatureError, Test
 
 /// What the verifier says to a payment with these parameters.
 fn verdict(parameters: &str) -> Result<Result<(), SignatureError>, Box<dyn std::error::Error>> {
-    Ok(Request::payment()?
-        .sign_as(&format!("({POST_COMPONENTS}){parameters}"))?
-        .verify()
-        .map(|_| ()))
+    Ok(Request::payment()?.sign_as(&format!("({POST_COMPONENTS}){parameters}"))?.verify().map(|_| ()))
 }
 
 fn parameters(created: &str, key_id: &str, nonce: &str, others: &str) -> String {
@@ -31,17 +28,10 @@ fn created_must_be_one_whole_number_of_seconds() -> TestResult {
         ("soon", invalid.clone()),
         ("@1700000000", invalid.clone()),
         ("?1", invalid),
-        (
-            "1700000000;created=1700000000",
-            Err(SignatureError::MalformedHeader("signature-input")),
-        ),
+        ("1700000000;created=1700000000", Err(SignatureError::MalformedHeader("signature-input"))),
     ];
     for (created, expected) in cases {
-        assert_eq!(
-            verdict(&parameters(created, KEY_ID, NONCE, ""))?,
-            expected,
-            "{created}"
-        );
+        assert_eq!(verdict(&parameters(created, KEY_ID, NONCE, ""))?, expected, "{created}");
     }
     Ok(())
 }
@@ -49,15 +39,9 @@ fn created_must_be_one_whole_number_of_seconds() -> TestResult {
 #[test]
 fn created_and_keyid_are_required() -> TestResult {
     let without_created = format!(";keyid=\"{KEY_ID}\";nonce=\"{NONCE}\"");
-    assert_eq!(
-        verdict(&without_created)?,
-        Err(SignatureError::MissingParameter("created"))
-    );
+    assert_eq!(verdict(&without_created)?, Err(SignatureError::MissingParameter("created")));
     let without_key_id = format!(";created={CREATED};nonce=\"{NONCE}\"");
-    assert_eq!(
-        verdict(&without_key_id)?,
-        Err(SignatureError::MissingParameter("keyid"))
-    );
+    assert_eq!(verdict(&without_key_id)?, Err(SignatureError::MissingParameter("keyid")));
     Ok(())
 }
 
@@ -85,11 +69,7 @@ fn a_key_id_has_one_spelling() -> TestResult {
     for key_id in invalid {
         assert!(key_id.parse::<KeyId>().is_err(), "{key_id}");
         let verdict = verdict(&parameters(CREATED, key_id, NONCE, ""))?;
-        assert_eq!(
-            verdict,
-            Err(SignatureError::InvalidParameter("keyid")),
-            "{key_id}"
-        );
+        assert_eq!(verdict, Err(SignatureError::InvalidParameter("keyid")), "{key_id}");
     }
     Ok(())
 }
@@ -107,17 +87,10 @@ fn a_nonce_is_16_to_128_visible_characters() -> TestResult {
         (r#"quote-\"-backslash-\\"#.to_owned(), Ok(())),
     ];
     for (nonce, expected) in cases {
-        assert_eq!(
-            verdict(&parameters(CREATED, KEY_ID, &nonce, ""))?,
-            expected,
-            "{nonce}"
-        );
+        assert_eq!(verdict(&parameters(CREATED, KEY_ID, &nonce, ""))?, expected, "{nonce}");
     }
     let token = format!(";created={CREATED};keyid=\"{KEY_ID}\";nonce=token-of-sixteen");
-    assert_eq!(
-        verdict(&token)?,
-        Err(SignatureError::InvalidParameter("nonce"))
-    );
+    assert_eq!(verdict(&token)?, Err(SignatureError::InvalidParameter("nonce")));
     assert_ne!(Nonce::random(), Nonce::random());
     assert!(Nonce::random().as_str().parse::<Nonce>().is_ok());
     Ok(())
@@ -126,29 +99,10 @@ fn a_nonce_is_16_to_128_visible_characters() -> TestResult {
 #[test]
 fn only_hmac_sha256_is_accepted_and_it_need_not_be_named() -> TestResult {
     assert_eq!(verdict(&parameters(CREATED, KEY_ID, NONCE, ""))?, Ok(()));
-    assert_eq!(
-        verdict(&parameters(CREATED, KEY_ID, NONCE, ";alg=\"hmac-sha256\""))?,
-        Ok(())
-    );
-    for algorithm in [
-        "\"hmac-sha512\"",
-        "\"ed25519\"",
-        "\"HMAC-SHA256\"",
-        "\"\"",
-        "hmac-sha256",
-        "1",
-    ] {
-        let verdict = verdict(&parameters(
-            CREATED,
-            KEY_ID,
-            NONCE,
-            &format!(";alg={algorithm}"),
-        ))?;
-        assert_eq!(
-            verdict,
-            Err(SignatureError::InvalidParameter("alg")),
-            "{algorithm}"
-        );
+    assert_eq!(verdict(&parameters(CREATED, KEY_ID, NONCE, ";alg=\"hmac-sha256\""))?, Ok(()));
+    for algorithm in ["\"hmac-sha512\"", "\"ed25519\"", "\"HMAC-SHA256\"", "\"\"", "hmac-sha256", "1"] {
+        let verdict = verdict(&parameters(CREATED, KEY_ID, NONCE, &format!(";alg={algorithm}")))?;
+        assert_eq!(verdict, Err(SignatureError::InvalidParameter("alg")), "{algorithm}");
     }
     Ok(())
 }
@@ -156,10 +110,7 @@ fn only_hmac_sha256_is_accepted_and_it_need_not_be_named() -> TestResult {
 #[test]
 fn other_parameters_are_signed_in_the_order_in_which_they_came() -> TestResult {
     let others = ";tag=\"payments\";vendor=:YWJj:;flag;ratio=1.50;off=?0";
-    assert_eq!(
-        verdict(&parameters(CREATED, KEY_ID, NONCE, others))?,
-        Ok(())
-    );
+    assert_eq!(verdict(&parameters(CREATED, KEY_ID, NONCE, others))?, Ok(()));
     let reversed = format!("{others};nonce=\"{NONCE}\";keyid=\"{KEY_ID}\";created={CREATED}");
     assert_eq!(verdict(&reversed)?, Ok(()));
     assert_eq!(
@@ -172,16 +123,8 @@ fn other_parameters_are_signed_in_the_order_in_which_they_came() -> TestResult {
 #[test]
 fn a_parameter_or_component_parameter_named_twice_is_refused() -> TestResult {
     let malformed = Err(SignatureError::MalformedHeader("signature-input"));
-    for others in [
-        ";nonce=\"fedcba9876543210\"",
-        &format!(";keyid=\"{KEY_ID}\""),
-        ";x=1;x=1",
-    ] {
-        assert_eq!(
-            verdict(&parameters(CREATED, KEY_ID, NONCE, others))?,
-            malformed,
-            "{others}"
-        );
+    for others in [";nonce=\"fedcba9876543210\"", &format!(";keyid=\"{KEY_ID}\""), ";x=1;x=1"] {
+        assert_eq!(verdict(&parameters(CREATED, KEY_ID, NONCE, others))?, malformed, "{others}");
     }
     let request = Request::get("/p?a=1&b=2")?.sign_as(&format!(
         r#"("@method" "@path" "@query-param";name="a";name="b"){}"#,

@@ -38,10 +38,7 @@ fn header_bytes() -> impl Strategy<Value = Vec<u8>> {
         "%\"f\"",
     ])
     .prop_map(|fragment| fragment.as_bytes().to_vec());
-    let arbitrary = vec(
-        prop_oneof![Just(b'\t'), 0x20..=0x7e_u8, 0x80..=0xff_u8],
-        0..40,
-    );
+    let arbitrary = vec(prop_oneof![Just(b'\t'), 0x20..=0x7e_u8, 0x80..=0xff_u8], 0..40);
     vec(prop_oneof![4 => fragments, 1 => arbitrary], 0..24).prop_map(|parts| parts.concat())
 }
 

@@ -28,29 +28,16 @@ fn all_parameters_of_the_query_must_be_covered() -> TestResult {
         ("/p?a=1&b=2", format!("{b} {a}"), Ok(())),
         ("/p?a=1&b", format!("{a} {b}"), Ok(())),
         ("/p?a=1&b=2", format!("{a} \"@query\""), Ok(())),
-        (
-            "/p?a=1&b=2",
-            a.to_owned(),
-            Err(SignatureError::NotCovered("@query")),
-        ),
+        ("/p?a=1&b=2", a.to_owned(), Err(SignatureError::NotCovered("@query"))),
         ("/p?a=1", format!("{a} {c}"), Err(name(c))),
         ("/p?a=1&a=1", a.to_owned(), Err(name(a))),
         ("/p?a=1&%61=2", a.to_owned(), Err(name(a))),
-        (
-            "/p?a=%FF",
-            a.to_owned(),
-            Err(SignatureError::NotCovered("@query")),
-        ),
+        ("/p?a=%FF", a.to_owned(), Err(SignatureError::NotCovered("@query"))),
         ("/p?a=%FF", format!("{a} \"@query\""), Err(name(a))),
-        (
-            "/p?a=1",
-            format!("{a} {a}"),
-            Err(SignatureError::RepeatedComponent(a.to_owned())),
-        ),
+        ("/p?a=1", format!("{a} {a}"), Err(SignatureError::RepeatedComponent(a.to_owned()))),
     ];
     for (uri, components, expected) in cases {
-        let request = Request::get(uri)?
-            .sign_as(&format!(r#"("@method" "@path" {components}){PARAMETERS}"#))?;
+        let request = Request::get(uri)?.sign_as(&format!(r#"("@method" "@path" {components}){PARAMETERS}"#))?;
         assert_eq!(request.verify().map(|_| ()), expected, "{uri} {components}");
     }
     Ok(())
@@ -64,18 +51,9 @@ fn a_gateway_may_encode_the_query_anew_but_not_change_it() -> TestResult {
     let cases = [
         ("/p?idempotency_key=a+b~c&x=%2B", Ok(())),
         ("/p?x=%2B&idempotency_key=a%20b~c", Ok(())),
-        (
-            "/p?idempotency_key=a+b~c&x=+",
-            Err(SignatureError::MacMismatch),
-        ),
-        (
-            "/p?idempotency_key=a+b~d&x=%2B",
-            Err(SignatureError::MacMismatch),
-        ),
-        (
-            "/p?idempotency_key=a+b~c&x=%2B&y=1",
-            Err(SignatureError::NotCovered("@query")),
-        ),
+        ("/p?idempotency_key=a+b~c&x=+", Err(SignatureError::MacMismatch)),
+        ("/p?idempotency_key=a+b~d&x=%2B", Err(SignatureError::MacMismatch)),
+        ("/p?idempotency_key=a+b~c&x=%2B&y=1", Err(SignatureError::NotCovered("@query"))),
     ];
     for (uri, expected) in cases {
         let mut changed = request.clone();

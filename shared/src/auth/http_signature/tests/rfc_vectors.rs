@@ -5,10 +5,8 @@ use sfv::{Dictionary, ListEntry, Parser};
 
 use super::{TestResult, signature_base};
 
-const INPUT: &str =
-    r#"sig-b25=("date" "@authority" "content-type");created=1618884473;keyid="test-shared-secret""#;
-const SECRET: &str =
-    "uzvJfB4u3N0Jy4T7NZ75MDVcr8zSTInedJtkgcu46YW4XByzNJjxBdtjUkdJPBtbmHhIDi6pcl8jsasjlTMtDQ==";
+const INPUT: &str = r#"sig-b25=("date" "@authority" "content-type");created=1618884473;keyid="test-shared-secret""#;
+const SECRET: &str = "uzvJfB4u3N0Jy4T7NZ75MDVcr8zSTInedJtkgcu46YW4XByzNJjxBdtjUkdJPBtbmHhIDi6pcl8jsasjlTMtDQ==";
 const BASE: &str = r#""date": Tue, 20 Apr 2021 02:07:55 GMT
 "@authority": example.com
 "content-type": application/json

@@ -1,0 +1,127 @@
+//! What the functions log: one line that explains each request, and never what a client entrusted to us.
+
+use std::io::Write;
+use std::sync::{Arc, LazyLock, Mutex};
+
+use serde_json::Value;
+use tracing::Dispatch;
+use tracing::subscriber::DefaultGuard;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::support::{Api, Fault, Pay};
+
+/// Everything that this thread logs while the guard lives.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+/// While only one subscriber exists, tracing asks the thread that first reaches a log statement whether anybody listens,
+/// and remembers a "no" of another test's thread for ever. A second one makes it ask the subscribers.
+static ANOTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(tracing_subscriber::registry()));
+
+impl Log {
+    fn capture() -> (Self, DefaultGuard) {
+        LazyLock::force(&ANOTHER);
+        let log = Self::default();
+        let subscriber = tracing_subscriber::fmt()
+            .json()
+            .flatten_event(true)
+            .with_max_level(tracing::Level::TRACE)
+            .with_writer(log.clone())
+            .finish();
+        (log, tracing::subscriber::set_default(subscriber))
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+
+    /// The lines about requests.
+    fn requests(&self) -> Vec<Value> {
+        let lines = self.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>();
+        lines.into_iter().filter(|line| line["message"] == "request").collect()
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+#[tokio::test]
+async fn each_request_is_one_line_with_its_outcome_round_trips_and_duration() {
+    let (api, ledger) = Api::with_ledger().await;
+    let (log, _guard) = Log::capture();
+
+    let paid = api.pay(Pay::new(ledger.t1, "k")).await;
+    api.pay(Pay::new(ledger.t1, "k")).await;
+    api.pay(Pay::new(ledger.t1, "poor").amount(10_001)).await;
+    api.pay(Pay::new(ledger.t1, "poor").amount(10_001)).await;
+    api.pay(Pay::new(ledger.t1, "k").amount(1)).await;
+    api.get(ledger.t1, "/api/v1/payments?idempotency_key=k").await;
+    api.get(ledger.t1, "/api/v1/payments/x").await;
+
+    let requests = log.requests();
+    let outcomes: Vec<_> = requests
+        .iter()
+        .map(|line| {
+            (line["outcome"].as_str().unwrap(), line["status"].as_u64().unwrap(), line["round_trips"].as_u64().unwrap())
+        })
+        .collect();
+    assert_eq!(
+        outcomes,
+        [
+            ("executed", 200, 1),
+            ("replayed", 200, 1),
+            ("declined", 402, 1),
+            ("decline_replayed", 402, 1),
+            ("idempotency_key_reused", 422, 1),
+            ("found", 200, 1),
+            ("payment_id_invalid", 400, 0),
+        ]
+    );
+    let line = &requests[0];
+    assert_eq!(line["function"], "create_payment");
+    assert_eq!(line["level"], "INFO");
+    assert_eq!(line["request_id"], paid.headers["x-request-id"].to_str().unwrap());
+    assert_eq!(line["payment_id"], paid.payment_id().to_string());
+    assert!(line["duration_ms"].as_f64().unwrap() > 0.0);
+    assert_eq!(line["stored_key"], requests[1]["stored_key"]);
+}
+
+#[tokio::test]
+async fn no_key_and_no_body_is_ever_logged_not_even_of_a_failure() {
+    let (api, ledger) = Api::with_ledger().await;
+    let (log, _guard) = Log::capture();
+    ledger.top_up(ledger.a, 100_000_000).await;
+    let request = Pay::new(ledger.t1, "entrusted-key").amount(12_345_678);
+
+    api.pay(request.clone()).await.assert_executed();
+    api.pay(request.clone()).await;
+    api.send(request.request_with_body("{\"entrusted-member\":1}")).await;
+    api.get(ledger.t1, "/api/v1/payments?idempotency_key=entrusted-key").await;
+    Fault::new("40001", 2).inject(&ledger.owner).await;
+    api.pay(Pay::new(ledger.t1, "entrusted-key-2").amount(12_345_678)).await.assert_executed();
+    crate::support::faults::clear(&ledger.owner).await;
+    Fault::new("XX000", 9).inject(&ledger.owner).await;
+    api.pay(Pay::new(ledger.t1, "entrusted-key-3").amount(12_345_678)).await.assert_problem(500, "internal_error");
+
+    let text = log.text();
+    assert!(text.contains("trying again") && text.contains("no answer from the ledger"), "{text}");
+    for secret in ["entrusted", "12345678", &request.recipient.to_string()] {
+        assert!(!text.contains(secret), "{secret} in {text}");
+    }
+    assert_eq!(log.requests().len(), 6);
+}

@@ -1,0 +1,145 @@
+//! The network between the application and PostgreSQL: it counts round trips, and fails on demand.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Mutex;
+use tokio::task::JoinSet;
+
+use super::frontend::{Frontend, is_ready};
+
+/// A TCP proxy in front of a database.
+pub(crate) struct Wire {
+    url: url::Url,
+    address: SocketAddr,
+    state: Arc<State>,
+    /// The listener and its connections; dropping them closes all.
+    carriers: Mutex<JoinSet<()>>,
+}
+
+#[derive(Default)]
+struct State {
+    server: String,
+    syncs: AtomicU32,
+    lose_requests: AtomicU32,
+    lose_replies: AtomicU32,
+    silent: AtomicBool,
+}
+
+impl Wire {
+    /// A wire to the database at that URL.
+    pub(crate) async fn to(database_url: &str) -> Self {
+        let mut url: url::Url = database_url.parse().unwrap();
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let state =
+            State { server: format!("{}:{}", url.host_str().unwrap(), url.port().unwrap_or(5432)), ..State::default() };
+        url.set_host(Some("127.0.0.1")).unwrap();
+        url.set_port(Some(address.port())).unwrap();
+        let wire = Self { url, address, state: Arc::new(state), carriers: Mutex::default() };
+        wire.listen(listener).await;
+        wire
+    }
+
+    /// The database's URL through this wire.
+    pub(crate) fn url(&self) -> String {
+        self.url.to_string()
+    }
+
+    /// How many round trips clients have begun.
+    pub(crate) fn round_trips(&self) -> u32 {
+        self.state.syncs.load(SeqCst)
+    }
+
+    /// The next `n` requests break the connection before they reach the server.
+    pub(crate) fn lose_requests(&self, n: u32) {
+        self.state.lose_requests.store(n, SeqCst);
+    }
+
+    /// The next `n` requests are executed and committed, and the connection breaks before the reply.
+    pub(crate) fn lose_replies(&self, n: u32) {
+        self.state.lose_replies.store(n, SeqCst);
+    }
+
+    /// From now on connections are accepted and kept, and nothing passes.
+    pub(crate) fn fall_silent(&self) {
+        self.state.silent.store(true, SeqCst);
+    }
+
+    /// From now on new connections are carried again; the old ones stay silent.
+    pub(crate) fn speak_on_new_connections(&self) {
+        self.state.silent.store(false, SeqCst);
+    }
+
+    /// Breaks every connection and accepts new ones.
+    pub(crate) async fn cut(&self) {
+        self.take_down().await;
+        self.bring_up().await;
+    }
+
+    /// Breaks every connection and refuses new ones.
+    pub(crate) async fn take_down(&self) {
+        self.carriers.lock().await.shutdown().await;
+    }
+
+    /// Accepts connections again, and carries what they say.
+    pub(crate) async fn bring_up(&self) {
+        self.state.silent.store(false, SeqCst);
+        self.listen(TcpListener::bind(self.address).await.unwrap()).await;
+    }
+
+    async fn listen(&self, listener: TcpListener) {
+        let state = Arc::clone(&self.state);
+        self.carriers.lock().await.spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((client, _)) = listener.accept().await {
+                connections.spawn(carry(client, Arc::clone(&state)));
+            }
+        });
+    }
+}
+
+/// Carries one connection until either side ends it or the wire breaks it.
+async fn carry(mut client: TcpStream, state: Arc<State>) {
+    let mut server = TcpStream::connect(&state.server).await.unwrap();
+    client.set_nodelay(true).unwrap();
+    server.set_nodelay(true).unwrap();
+    let (mut request, mut reply) = (vec![0; 65_536], vec![0; 65_536]);
+    let mut frontend = Frontend::default();
+    let (mut losing_reply, mut silent) = (false, false);
+    loop {
+        let (bytes, to) = tokio::select! {
+            read = client.read(&mut request) => {
+                let bytes = read.map_or(&[][..], |n| &request[..n]);
+                let syncs = frontend.syncs_in(bytes);
+                state.syncs.fetch_add(syncs, SeqCst);
+                if syncs > 0 && spend(&state.lose_requests) {
+                    return;
+                }
+                losing_reply |= syncs > 0 && spend(&state.lose_replies);
+                (bytes, &mut server)
+            }
+            read = server.read(&mut reply) => {
+                let bytes = read.map_or(&[][..], |n| &reply[..n]);
+                match (losing_reply, is_ready(bytes)) {
+                    (true, true) => return,
+                    (true, false) if !bytes.is_empty() => continue,
+                    _ => (bytes, &mut client),
+                }
+            }
+        };
+        // What was swallowed once cannot be continued.
+        silent |= state.silent.load(SeqCst);
+        if bytes.is_empty() || !silent && to.write_all(bytes).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Takes one from a counter, if there is one.
+fn spend(counter: &AtomicU32) -> bool {
+    counter.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok()
+}

@@ -1,0 +1,142 @@
+//! The functions, built and served by `cargo lambda watch` with real parallel processes.
+//!
+//! Knows the emulator and the functions' environment; not the API they speak, except that any answer means "ready".
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::http;
+use super::process::{Process, Stop};
+use crate::workspace;
+
+/// Time for the first process to start and answer.
+const START_LIMIT: Duration = Duration::from_mins(2);
+
+/// How callers prove who they are.
+#[derive(Clone, Copy)]
+pub(crate) enum AuthMode {
+    /// The tenant's id in a header, for internal callers.
+    Internal,
+}
+
+impl AuthMode {
+    /// The value of `AUTH_MODE`.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Internal => "internal",
+        }
+    }
+}
+
+/// What the functions are started with.
+pub(crate) struct Options {
+    /// The stack whose logs folder is used.
+    pub(crate) stack: &'static str,
+    /// The API's port on 127.0.0.1.
+    pub(crate) port: u16,
+    /// Processes per function at most.
+    pub(crate) concurrency: u16,
+    /// The application role's URL.
+    pub(crate) database_url: String,
+    /// The owner's URL, for `migrate` alone.
+    pub(crate) owner_url: String,
+    /// How callers prove who they are.
+    pub(crate) auth_mode: AuthMode,
+}
+
+/// The running emulator and its functions.
+pub(crate) struct Functions {
+    process: Process,
+    port: u16,
+    base_url: String,
+}
+
+/// Compiles the functions, in the way that the emulator will ask for them, so that the first request need not wait.
+pub(crate) fn build() -> Result<()> {
+    // `--bins` without a package: the emulator runs `cargo run --bin <function>`, which unifies features over all members.
+    let status = workspace::cargo().args(["build", "--locked", "--bins"]).status().context("cannot run cargo")?;
+    if !status.success() {
+        bail!("the functions do not compile");
+    }
+    Ok(())
+}
+
+impl Functions {
+    /// Starts the emulator and waits until each HTTP function has answered once.
+    pub(crate) async fn start(cargo_lambda: &Path, options: &Options) -> Result<Self> {
+        let log = workspace::logs(options.stack).join("functions.log");
+        let process = Process::start("cargo lambda watch", watch_command(cargo_lambda, options), Stop::Group, log)?;
+        let mut functions =
+            Self { process, port: options.port, base_url: format!("http://127.0.0.1:{}", options.port) };
+        functions.wait_until_ready().await?;
+        Ok(functions)
+    }
+
+    /// Where the API answers, without a trailing slash.
+    pub(crate) fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// The port where the API answers.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The file with everything that the functions and the emulator print.
+    pub(crate) fn log(&self) -> PathBuf {
+        self.process.log().to_path_buf()
+    }
+
+    /// The emulator's process, to be watched.
+    pub(crate) fn process(&mut self) -> &mut Process {
+        &mut self.process
+    }
+
+    async fn wait_until_ready(&mut self) -> Result<()> {
+        let client = http::client(Duration::from_mins(1))?;
+        let payments = format!("{}/api/v1/payments", self.base_url);
+        // Requests that no function accepts: an answer of the function's own, whatever it says, means that it is up.
+        let probes = [
+            client.post(&payments),
+            client.get(format!("{payments}?idempotency_key=ready")),
+            client.get(format!("{payments}/00000000-0000-0000-0000-000000000000")),
+        ];
+        let deadline = Instant::now() + START_LIMIT;
+        for probe in probes {
+            let probe = probe.build()?;
+            loop {
+                self.process.require_running()?;
+                let again = probe.try_clone().context("a probe cannot be repeated")?;
+                match client.execute(again).await {
+                    Ok(answer) if !answer.status().is_server_error() => break,
+                    _ if Instant::now() > deadline => bail!(
+                        "{} {} gives no answer; the end of {}:\n{}",
+                        probe.method(),
+                        probe.url().path(),
+                        workspace::shown(self.process.log()),
+                        super::log::tail(self.process.log(), 20)
+                    ),
+                    _ => tokio::time::sleep(Duration::from_millis(100)).await,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn watch_command(cargo_lambda: &Path, options: &Options) -> Command {
+    let mut command = Command::new(cargo_lambda);
+    workspace::without_own_cargo_variables(&mut command);
+    command
+        .current_dir(workspace::root())
+        .args(["lambda", "watch", "--invoke-address", "127.0.0.1", "--invoke-port", &options.port.to_string()])
+        .args(["--concurrency", &options.concurrency.to_string()])
+        .args(["--disable-cors", "--ignore-changes", "--locked", "--color", "never"])
+        .env("DATABASE_URL", &options.database_url)
+        .env("OWNER_DATABASE_URL", &options.owner_url)
+        .env("AUTH_MODE", options.auth_mode.as_str());
+    command
+}

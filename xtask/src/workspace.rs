@@ -1,0 +1,56 @@
+//! Where things lie in this checkout. Knows paths and nothing else.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Variables that `cargo run` sets for xtask itself; a nested cargo that inherits them may rebuild for nothing.
+const OWN_CARGO_VARIABLES: [&str; 5] =
+    ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_"];
+
+/// The repository's root. Asked at run time, since checkouts may share one target directory.
+pub(crate) fn root() -> PathBuf {
+    let manifest_dir =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    manifest_dir.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+}
+
+/// Provisioned tools, git-ignored.
+pub(crate) fn tools() -> PathBuf {
+    root().join(".tools")
+}
+
+/// State of the local stack, git-ignored: data, logs, `dev.env`.
+pub(crate) fn local() -> PathBuf {
+    root().join(".local")
+}
+
+/// Logs of the stack named `stack`.
+pub(crate) fn logs(stack: &str) -> PathBuf {
+    match stack {
+        "dev" => local().join("logs"),
+        other => local().join("logs").join(other),
+    }
+}
+
+/// `path` as a person in the repository's root would type it.
+pub(crate) fn shown(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).display().to_string()
+}
+
+/// A cargo command in the repository's root.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    without_own_cargo_variables(&mut command);
+    command
+}
+
+/// Removes what `cargo run` told xtask about xtask.
+pub(crate) fn without_own_cargo_variables(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        let name_text = name.to_string_lossy();
+        if OWN_CARGO_VARIABLES.iter().any(|prefix| name_text.starts_with(prefix)) {
+            command.env_remove(name);
+        }
+    }
+}
