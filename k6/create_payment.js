@@ -2,11 +2,13 @@
 //
 // `cargo xtask slo` runs this file once per round, behind Toxiproxy. By hand, against `cargo xtask dev`:
 //   source .local/dev.env
-//   .tools/k6-1.1.0/bin/k6 run -e BASE_URL=$BASE_URL -e TENANT_ID=$TENANT_ID k6/create_payment.js
+//   .tools/k6-1.1.0/bin/k6 run -e BASE_URL=$BASE_URL -e KEY_ID=$KEY_ID -e SECRET=$SECRET k6/create_payment.js
 
 import http from 'k6/http';
 import { sleep } from 'k6';
 import { Counter } from 'k6/metrics';
+
+import { signedHeaders } from './http_signature.js';
 
 const VUS = Number(__ENV.VUS || 10);
 const BASE_URL = __ENV.BASE_URL || 'http://127.0.0.1:9000';
@@ -59,13 +61,12 @@ function payUntilAnswered(key) {
   return answer;
 }
 
+// Every attempt is signed anew: same key, same body, fresh nonce and time.
 function pay(key) {
-  const headers = {
-    'Content-Type': 'application/json',
-    'Idempotency-Key': key,
-    'Tenant-Id': __ENV.TENANT_ID,
-  };
-  const answer = http.post(`${BASE_URL}/api/v1/payments`, body(), { headers, timeout: ATTEMPT_TIMEOUT });
+  const path = '/api/v1/payments';
+  const credentials = { keyId: __ENV.KEY_ID, secret: __ENV.SECRET };
+  const headers = signedHeaders({ path, idempotencyKey: key, body: body(), ...credentials });
+  const answer = http.post(`${BASE_URL}${path}`, body(), { headers, timeout: ATTEMPT_TIMEOUT });
   attempts.add(1);
   attemptsCut.add(answer.status === 0 ? 1 : 0);
   return answer;

@@ -13,6 +13,7 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::fixtures::{self, Tenant};
+use crate::signing::Proof;
 use crate::stack::http;
 
 /// Minor units of the demo payment: 25.00 EUR.
@@ -29,7 +30,7 @@ struct Step {
 }
 
 /// Pays once, repeats the same request, looks the key up; fails unless that was exactly one debit.
-pub(crate) async fn run(base_url: &str, ledger: &Client, tenant: &Tenant) -> Result<Table> {
+pub(crate) async fn run(base_url: &str, ledger: &Client, tenant: &Tenant<'_>, proof: &Proof) -> Result<Table> {
     let before = fixtures::balance(ledger, tenant.account).await?;
     let key = Uuid::new_v4().to_string();
     let http = http::client(Duration::from_secs(30))?;
@@ -40,15 +41,21 @@ pub(crate) async fn run(base_url: &str, ledger: &Client, tenant: &Tenant) -> Res
 
     let mut steps = Vec::new();
     for (label, request) in [("payment", pay()), ("same request again", pay()), ("look-up by key", find)] {
-        steps.push(send(label, request.header("Tenant-Id", tenant.id.to_string()), ledger, tenant).await?);
+        let request = proof.add_to(request.build()?)?;
+        steps.push(send(label, http.execute(request), ledger, tenant).await?);
     }
     verify(&steps, before)?;
     Ok(table(&steps, &key, before))
 }
 
-async fn send(label: &'static str, request: reqwest::RequestBuilder, ledger: &Client, tenant: &Tenant) -> Result<Step> {
+async fn send(
+    label: &'static str,
+    request: impl Future<Output = reqwest::Result<reqwest::Response>>,
+    ledger: &Client,
+    tenant: &Tenant<'_>,
+) -> Result<Step> {
     let started = Instant::now();
-    let answer = request.send().await.with_context(|| format!("{label}: no answer"))?;
+    let answer = request.await.with_context(|| format!("{label}: no answer"))?;
     let status = answer.status().as_u16();
     let replayed = answer.headers().get("Idempotent-Replayed").is_some_and(|value| value == "true");
     let text = answer.text().await.with_context(|| format!("{label}: the answer broke off"))?;

@@ -11,25 +11,32 @@ pub(crate) const APP_PASSWORD: &str = "local-development-only";
 const APP_ROLE: &str = "payments_app";
 
 /// A tenant and its default account.
-pub(crate) struct Tenant {
+pub(crate) struct Tenant<'a> {
     /// The tenant's id.
     pub(crate) id: Uuid,
     /// A name for people.
-    pub(crate) name: &'static str,
+    pub(crate) name: &'a str,
     /// The account that pays when a request names none.
     pub(crate) account: Uuid,
 }
 
-impl Tenant {
-    /// Creates the tenant with an account of at least `floor` minor units; what is already there is kept.
+impl Tenant<'_> {
+    /// Creates the tenant with a signing key and an account of at least `floor` minor units; what is already there is kept.
     pub(crate) async fn ensure(&self, ledger: &Client, floor: i64) -> Result<()> {
         let insert_tenant = "INSERT INTO tenants (id, name) VALUES ($1, $2) ON CONFLICT DO NOTHING";
         ledger.execute(insert_tenant, &[&self.id, &self.name]).await.context("cannot create a tenant")?;
         ensure_account(ledger, self.id, self.account, floor).await?;
         let set_default = "UPDATE tenants SET default_account_id = $2 WHERE id = $1";
         ledger.execute(set_default, &[&self.id, &self.account]).await.context("cannot set a default account")?;
-        Ok(())
+        ensure_signing_key(ledger, self.id, 1).await
     }
+}
+
+/// Makes a version of a tenant's signing key known.
+pub(crate) async fn ensure_signing_key(ledger: &Client, tenant: Uuid, version: i32) -> Result<()> {
+    let statement = "INSERT INTO signing_keys (tenant_id, version) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+    ledger.execute(statement, &[&tenant, &version]).await.context("cannot register a signing key")?;
+    Ok(())
 }
 
 /// Creates an account in EUR with `floor` minor units, or tops an existing one up to that.

@@ -8,6 +8,7 @@ mod fixtures;
 mod interrupt;
 mod report;
 mod rules;
+mod signing;
 mod stack;
 mod tools;
 mod workspace;
@@ -34,6 +35,8 @@ enum Command {
     Slo(commands::slo::Arguments),
     /// Run everything that CI runs: check, unit and integration tests, slo
     Test,
+    /// Create tenants, issue and retire their signing keys
+    Client(commands::client::Arguments),
     /// Format, lints, layout rules, dependency audit, links
     Check,
 }
@@ -68,6 +71,7 @@ async fn run(command: Command) -> anyhow::Result<()> {
         Command::Dev(arguments) => commands::dev::run(&arguments).await,
         Command::Slo(arguments) => commands::slo::run(&arguments).await,
         Command::Test => commands::test::run().await,
+        Command::Client(arguments) => commands::client::run(&arguments).await,
         Command::Check => commands::check::run().await,
     }
 }

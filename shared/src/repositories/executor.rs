@@ -66,10 +66,11 @@ impl Executor {
     ) -> Result<Settled<O::Answer>, LedgerError> {
         let mut tries = 1;
         loop {
-            match self.claim_or_look_up(operation, invocation).await {
+            let failure = match self.claim_or_look_up(operation, invocation).await {
                 Ok(settled) => return Ok(settled),
-                Err(failure) => self.prepare_next_try(failure, &mut tries, invocation).await?,
-            }
+                Err(failure) => failure,
+            };
+            self.prepare_next_try(failure, &mut tries, invocation).await?;
         }
     }
 
@@ -81,10 +82,11 @@ impl Executor {
     ) -> Result<Vec<Row>, LedgerError> {
         let mut tries = 1;
         loop {
-            match self.database.run(&statement, invocation).await {
+            let failure = match self.database.run(&statement, invocation).await {
                 Ok(rows) => return Ok(rows),
-                Err(failure) => self.prepare_next_try(failure, &mut tries, invocation).await?,
-            }
+                Err(failure) => failure,
+            };
+            self.prepare_next_try(failure, &mut tries, invocation).await?;
         }
     }
 

@@ -44,9 +44,10 @@ pub async fn run(database_url: &str) -> Result<Migrated, MigrationError> {
     migrated
 }
 
-/// The lock lives as long as the session, so a crash releases it.
 async fn migrate(client: &mut tokio_postgres::Client) -> Result<Migrated, MigrationError> {
-    client.execute_typed("SELECT pg_advisory_lock($1)", &[(&LOCK, tokio_postgres::types::Type::INT8)]).await?;
+    client
+        .execute_typed(include_str!("sql/lock_migrations.sql"), &[(&LOCK, tokio_postgres::types::Type::INT8)])
+        .await?;
     let report = embedded::migrations::runner().run_async(client).await?;
     let version = embedded::migrations::runner().get_last_applied_migration_async(client).await?;
     Ok(Migrated {

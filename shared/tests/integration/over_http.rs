@@ -3,11 +3,14 @@
 
 use std::collections::HashSet;
 
+use bytes::Bytes;
 use futures_util::future::join_all;
+use http::Request;
 use reqwest::{Client, RequestBuilder};
 use uuid::Uuid;
 
 use crate::support::ledger::{create_account, create_tenant, set_default_account};
+use crate::support::signing::{SigningClient, register_signing_key};
 use crate::support::{Answer, Pay, database, env};
 
 /// The running API, and a tenant of this test with 10,000 minor units of EUR.
@@ -17,6 +20,7 @@ struct Stack {
     ledger: tokio_postgres::Client,
     tenant: Uuid,
     account: Uuid,
+    signing: SigningClient,
 }
 
 impl Stack {
@@ -26,19 +30,25 @@ impl Stack {
         let tenant = create_tenant(&ledger).await;
         let account = create_account(&ledger, tenant, "EUR", 10_000).await;
         set_default_account(&ledger, tenant, account).await;
-        let client = Client::new();
-        Self { client, base_url, ledger, tenant, account }
+        register_signing_key(&ledger, tenant, 1).await;
+        let signing = signing_client(tenant);
+        Self { client: Client::new(), base_url, ledger, tenant, account, signing }
     }
 
     async fn pay(&self, pay: &Pay) -> Answer {
-        let (parts, body) = pay.request().into_parts();
-        let url = format!("{}{}", self.base_url, parts.uri);
-        receive(self.client.post(url).headers(parts.headers).body(body)).await
+        self.send(self.signing.sign(pay.request())).await
     }
 
     async fn get(&self, tenant: Uuid, path_and_query: &str) -> Answer {
-        let url = format!("{}{path_and_query}", self.base_url);
-        receive(self.client.get(url).header("tenant-id", tenant.to_string())).await
+        let request = Request::get(path_and_query).body(Bytes::new()).unwrap();
+        self.send(signing_client(tenant).sign(request)).await
+    }
+
+    /// Sends a request as it is.
+    async fn send(&self, request: Request<Bytes>) -> Answer {
+        let (parts, body) = request.into_parts();
+        let url = format!("{}{}", self.base_url, parts.uri);
+        receive(self.client.request(parts.method, url).headers(parts.headers).body(body)).await
     }
 
     /// Balance, payments and keys of the tenant.
@@ -49,6 +59,11 @@ impl Stack {
         let row = self.ledger.query_one(sql, &[&self.tenant, &self.account]).await.unwrap();
         (row.get(0), row.get(1), row.get(2))
     }
+}
+
+/// A client with a secret that the running API knows.
+fn signing_client(tenant: Uuid) -> SigningClient {
+    SigningClient::of_master(&env("MASTER_SECRETS"), tenant, 1)
 }
 
 /// Sends a request, and asserts what every answer has.
@@ -132,6 +147,7 @@ async fn c15_parallel_processes_cannot_overdraw_a_balance() {
 async fn look_ups_over_http_answer_for_the_own_tenant_only() {
     let stack = Stack::with_tenant().await;
     let other = create_tenant(&stack.ledger).await;
+    register_signing_key(&stack.ledger, other, 1).await;
     let request = Pay::fresh(stack.tenant);
     let paid = stack.pay(&request).await;
     let by_id = paid.headers["location"].to_str().unwrap();
@@ -150,31 +166,28 @@ async fn look_ups_over_http_answer_for_the_own_tenant_only() {
 async fn bad_input_over_http_is_a_clear_problem_and_leaves_nothing() {
     let stack = Stack::with_tenant().await;
     let request = Pay::fresh(stack.tenant);
-    let url = format!("{}/api/v1/payments", stack.base_url);
-    let post = || stack.client.post(&url).header("tenant-id", stack.tenant.to_string());
-    let json = || post().header("content-type", "application/json").header("idempotency-key", &request.key);
+    let with = |name: &'static str, value: &'static str| {
+        let mut changed = request.request();
+        changed.headers_mut().insert(name, value.parse().unwrap());
+        changed
+    };
     let body = request.body();
 
     for (sent, status, code) in [
-        (json().body("garbage"), 400, "body_invalid"),
-        (json().body(body.replace("2500", "0")), 400, "amount_invalid"),
-        (json().body(body.replace("2500", "25.0")), 400, "body_invalid"),
-        (json().body(" ".repeat(64 * 1024 + 1)), 413, "body_too_large"),
-        (json().header("content-encoding", "gzip").body(body.clone()), 415, "content_encoding_unsupported"),
-        (
-            post().header("idempotency-key", "k").header("content-type", "text/plain").body(body.clone()),
-            415,
-            "media_type_unsupported",
-        ),
-        (post().header("content-type", "application/json").body(body.clone()), 400, "idempotency_key_missing"),
-        (
-            post().header("content-type", "application/json").header("idempotency-key", "a,b").body(body.clone()),
-            400,
-            "idempotency_key_invalid",
-        ),
+        (request.request_with_body("garbage"), 400, "body_invalid"),
+        (request.request_with_body(body.replace("2500", "0")), 400, "amount_invalid"),
+        (request.request_with_body(body.replace("2500", "25.0")), 400, "body_invalid"),
+        (request.request_with_body(" ".repeat(64 * 1024 + 1)), 413, "body_too_large"),
+        (with("content-encoding", "gzip"), 415, "content_encoding_unsupported"),
+        (with("content-type", "text/plain"), 415, "media_type_unsupported"),
+        (with("idempotency-key", "\"\""), 400, "idempotency_key_missing"),
+        (with("idempotency-key", "a,b"), 400, "idempotency_key_invalid"),
     ] {
-        receive(sent).await.assert_problem(status, code);
+        stack.send(stack.signing.sign(sent)).await.assert_problem(status, code);
     }
+    let unsigned = stack.send(request.request()).await;
+    unsigned.assert_problem(401, "unauthenticated");
+    assert!(unsigned.headers.contains_key("accept-signature"));
 
     assert_eq!(stack.state().await, (10_000, 0, 0));
     stack.pay(&request).await.assert_executed();

@@ -1,5 +1,6 @@
 //! `cargo xtask dev`: starts everything, shows one payment and its replay, serves until Ctrl-C.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -8,8 +9,9 @@ use anyhow::{Context, Result};
 use uuid::Uuid;
 
 use crate::fixtures::Tenant;
+use crate::signing::{Credentials, LOCAL_MASTER_SECRETS, Proof};
 use crate::stack::functions::{self, AuthMode};
-use crate::stack::payments::{Database, PaymentStack, Serving};
+use crate::stack::payments::{self, Database, PaymentStack, Serving};
 use crate::stack::postgres::{Cluster, Postgres};
 use crate::stack::{lock, ports};
 use crate::tools::{self, pypi};
@@ -21,12 +23,12 @@ const CLUSTER: &str = "postgres";
 const BALANCE: i64 = 1_000_000;
 
 /// The same ids on every start, so that what a person noted down stays true.
-const DEMO: Tenant = Tenant {
+const DEMO: Tenant<'_> = Tenant {
     id: Uuid::from_u128(0x0198_0000_0000_7000_8000_0000_0000_0001),
     name: "demo",
     account: Uuid::from_u128(0x0198_0000_0000_7000_8000_0000_0000_000a),
 };
-const OTHER: Tenant = Tenant {
+const OTHER: Tenant<'_> = Tenant {
     id: Uuid::from_u128(0x0198_0000_0000_7000_8000_0000_0000_0002),
     name: "other",
     account: Uuid::from_u128(0x0198_0000_0000_7000_8000_0000_0000_000b),
@@ -44,12 +46,17 @@ pub(crate) struct Arguments {
     /// Processes per function at most
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=100))]
     concurrency: u16,
+    /// How callers prove who they are
+    #[arg(long, value_enum, default_value_t = AuthMode::Hmac)]
+    auth_mode: AuthMode,
 }
 
 /// Serves until it is interrupted; ends by itself only with an error, when a part dies.
 pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     let _lock = lock::take(&workspace::local().join("dev.lock"), "`cargo xtask dev`")?;
-    let given = std::env::var("DATABASE_URL").ok().filter(|url| !url.is_empty());
+    // A shell that has sourced dev.env names our own database, which is not running yet.
+    let own = Postgres::url_at(arguments.db_port, payments::DATABASE);
+    let given = std::env::var("DATABASE_URL").ok().filter(|url| !url.is_empty() && *url != own);
     ports::require_free(arguments.port, "the API", "--port")?;
     if given.is_none() {
         require_free_for_database(arguments.db_port)?;
@@ -63,14 +70,15 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
         stack: "dev",
         port: arguments.port,
         concurrency: arguments.concurrency,
-        auth_mode: AuthMode::Internal,
+        auth_mode: arguments.auth_mode,
     };
     let mut stack = PaymentStack::start(&cargo_lambda, database, &serving).await?;
     for tenant in [&DEMO, &OTHER] {
         tenant.ensure(&stack.ledger, BALANCE).await?;
     }
+    let proof = Proof::local(serving.auth_mode, DEMO.id)?;
     let env_file = write_env(&stack, serving.auth_mode)?;
-    let table = demo::run(stack.parts.functions.base_url(), &stack.ledger, &DEMO).await?;
+    let table = demo::run(stack.parts.functions.base_url(), &stack.ledger, &DEMO, &proof).await?;
     println!("\n{table}\n");
     println!("API        {}/api/v1/payments", stack.parts.functions.base_url());
     println!("database   {}", stack.parts.database.shown());
@@ -103,18 +111,25 @@ async fn database(given: Option<String>, port: u16) -> Result<Database> {
 
 /// Writes `.local/dev.env`, readable by its owner alone, and returns its name.
 fn write_env(stack: &PaymentStack, auth_mode: AuthMode) -> Result<String> {
-    let text = format!(
-        "BASE_URL={}\nDATABASE_URL='{}'\nAUTH_MODE={}\n\
-        TENANT_ID={}\nACCOUNT_ID={}\nKEY_ID=\nSECRET=\n\
-        OTHER_TENANT_ID={}\nOTHER_ACCOUNT_ID={}\nOTHER_KEY_ID=\nOTHER_SECRET=\n",
+    let mut text = format!(
+        "BASE_URL={}\nDATABASE_URL='{}'\nAUTH_MODE={}\n",
         stack.parts.functions.base_url(),
         stack.parts.database.owner_url(),
         auth_mode.as_str(),
-        DEMO.id,
-        DEMO.account,
-        OTHER.id,
-        OTHER.account,
     );
+    for (prefix, tenant) in [("", &DEMO), ("OTHER_", &OTHER)] {
+        let credentials = Credentials::local(tenant.id)?;
+        write!(
+            text,
+            "{prefix}TENANT_ID={}\n{prefix}ACCOUNT_ID={}\n{prefix}KEY_ID={}\n{prefix}SECRET={}\n",
+            tenant.id,
+            tenant.account,
+            credentials.key_id,
+            credentials.secret_base64(),
+        )?;
+    }
+    writeln!(text, "# The functions' own, for `cargo xtask client`. Local development only: it is published.")?;
+    writeln!(text, "MASTER_SECRETS={LOCAL_MASTER_SECRETS}")?;
     let path = workspace::local().join("dev.env");
     // A new file each time: the mode is given only at creation.
     let _ = fs::remove_file(&path);

@@ -48,8 +48,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     let cluster = Cluster { name: "slo-postgres", stack: "slo", port: ports::free()?, durable: true, keep: false };
     let database = Database::start(&binaries, &cluster).await?;
     functions::build()?;
-    let serving =
-        Serving { stack: "slo", port: ports::free()?, concurrency: arguments.vus, auth_mode: AuthMode::Internal };
+    let serving = Serving { stack: "slo", port: ports::free()?, concurrency: arguments.vus, auth_mode: AuthMode::Hmac };
     let mut stack = PaymentStack::start(&cargo_lambda, database, &serving).await?;
     let figures = run_on(&mut stack, &tools, arguments).await?;
     let missed = figures.missed();

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use self::suites::{Suite, Suites};
 use super::{check, slo};
+use crate::signing::LOCAL_MASTER_SECRETS;
 use crate::stack::functions::{self, AuthMode};
 use crate::stack::payments::{Database, PaymentStack, Serving};
 use crate::stack::ports;
@@ -78,8 +79,7 @@ async fn start(tools: &Tools) -> Result<(Postgres, PaymentStack)> {
     let server = Postgres::start(&tools.postgres, &of_tests).await?;
     let of_stack = Cluster { name: "stack-postgres", stack: "test", port: ports::free()?, durable: true, keep: false };
     let database = Database::start(&tools.postgres, &of_stack).await?;
-    let serving =
-        Serving { stack: "test", port: ports::free()?, concurrency: CONCURRENCY, auth_mode: AuthMode::Internal };
+    let serving = Serving { stack: "test", port: ports::free()?, concurrency: CONCURRENCY, auth_mode: AuthMode::Hmac };
     let stack = PaymentStack::start(&tools.cargo_lambda, database, &serving).await?;
     Ok((server, stack))
 }
@@ -101,7 +101,7 @@ fn test_environment(tools: &Tools, server: &Postgres, stack: &PaymentStack) -> V
         ("PGBOUNCER_BIN", tools.pgbouncer.display().to_string()),
         ("BASE_URL", stack.parts.functions.base_url().to_owned()),
         ("LEDGER_URL", stack.parts.database.owner_url()),
-        ("AUTH_MODE", AuthMode::Internal.as_str().to_owned()),
+        ("MASTER_SECRETS", LOCAL_MASTER_SECRETS.to_owned()),
     ]
 }
 

@@ -10,15 +10,18 @@ use anyhow::{Context, Result, bail};
 
 use super::http;
 use super::process::{Process, Stop};
+use crate::signing::LOCAL_MASTER_SECRETS;
 use crate::workspace;
 
 /// Time for the first process to start and answer.
 const START_LIMIT: Duration = Duration::from_mins(2);
 
 /// How callers prove who they are.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, clap::ValueEnum)]
 pub(crate) enum AuthMode {
-    /// The tenant's id in a header, for internal callers.
+    /// Requests are signed.
+    Hmac,
+    /// Callers are trusted and name their tenant in `Tenant-Id`.
     Internal,
 }
 
@@ -26,6 +29,7 @@ impl AuthMode {
     /// The value of `AUTH_MODE`.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
+            Self::Hmac => "hmac",
             Self::Internal => "internal",
         }
     }
@@ -137,6 +141,7 @@ fn watch_command(cargo_lambda: &Path, options: &Options) -> Command {
         .args(["--disable-cors", "--ignore-changes", "--locked", "--color", "never"])
         .env("DATABASE_URL", &options.database_url)
         .env("OWNER_DATABASE_URL", &options.owner_url)
-        .env("AUTH_MODE", options.auth_mode.as_str());
+        .env("AUTH_MODE", options.auth_mode.as_str())
+        .env("MASTER_SECRETS", LOCAL_MASTER_SECRETS);
     command
 }

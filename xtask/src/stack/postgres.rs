@@ -76,7 +76,12 @@ impl Postgres {
 
     /// The owner's URL of `database` on this server.
     pub(crate) fn url(&self, database: &str) -> String {
-        format!("postgres://{OWNER}@127.0.0.1:{}/{database}", self.port)
+        Self::url_at(self.port, database)
+    }
+
+    /// The owner's URL of a database on a cluster of our own at that port, running or not.
+    pub(crate) fn url_at(port: u16, database: &str) -> String {
+        format!("postgres://{OWNER}@127.0.0.1:{port}/{database}")
     }
 
     /// Creates the database unless it is there.

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::Arguments;
 use crate::fixtures::{self, Tenant};
+use crate::signing::Credentials;
 use crate::workspace;
 
 /// Minor units of each payment.
@@ -101,12 +102,14 @@ impl Files {
     }
 }
 
-async fn one(k6: &Path, base_url: &str, tenant: &Tenant, account: Uuid, vus: u16, files: &Files) -> Result<Round> {
+async fn one(k6: &Path, base_url: &str, tenant: &Tenant<'_>, account: Uuid, vus: u16, files: &Files) -> Result<Round> {
     files.clear();
+    let credentials = Credentials::local(tenant.id)?;
     let log = fs::File::create(&files.log).with_context(|| format!("cannot write {}", files.log.display()))?;
     let variables = [
         ("BASE_URL", base_url.to_owned()),
-        ("TENANT_ID", tenant.id.to_string()),
+        ("KEY_ID", credentials.key_id.to_string()),
+        ("SECRET", credentials.secret_base64()),
         ("ACCOUNT_ID", account.to_string()),
         ("IDEMPOTENCY_KEY", format!("slo-{}", Uuid::new_v4())),
         ("AMOUNT", AMOUNT.to_string()),
