@@ -69,10 +69,10 @@ impl Authenticator {
 }
 
 fn signed(verifier: &Verifier, request: &Parts, body: &[u8]) -> Result<Caller, Unauthenticated> {
-    let verified = verifier.verify(request, body, SystemTime::now())?;
-    let tenant = TenantId(verified.key_id.tenant_id());
-    let version = verified.key_id.version();
-    let nonce = verified.nonce.map(|nonce| StoredNonce::new(tenant, version, nonce.as_str()));
+    let signature = verifier.verify(request, body, SystemTime::now())?;
+    let tenant = TenantId(signature.key_id.tenant_id());
+    let version = signature.key_id.version();
+    let nonce = signature.nonce.map(|nonce| StoredNonce::new(tenant, version, nonce.as_str()));
     Ok(Caller { tenant, signature: Some(Signature { version, nonce }) })
 }
 

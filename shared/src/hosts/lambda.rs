@@ -31,7 +31,9 @@ pub async fn run_http<E: Endpoint>(endpoint: E) -> Result<(), Error> {
 pub async fn answer<E: Endpoint>(endpoint: &E, event: Request<Body>) -> Response<Body> {
     let invocation = invocation(&event.lambda_context());
     let response = serve(endpoint, event.map(body), &invocation).await;
-    response.map(|body| Body::Binary(body.to_vec()))
+    // As text where it is text: the gateway would have to decode anything else.
+    response
+        .map(|body| String::from_utf8(body.into()).map_or_else(|error| Body::Binary(error.into_bytes()), Body::Text))
 }
 
 /// Serves plain invocations, such as a schedule's, with a task.

@@ -28,7 +28,7 @@ impl CreatePayment for PostgresLedger {
                 self.executor.execute(&operation, invocation).await?
             }
             Idempotency::Unkeyed => {
-                let operation = UnkeyedPayment(Parameters::new(PaymentId(Uuid::now_v7()), caller, withdrawal));
+                let operation = UnkeyedPayment::new(PaymentId(Uuid::now_v7()), caller, withdrawal);
                 self.executor.execute(&operation, invocation).await?
             }
         };
@@ -62,14 +62,29 @@ impl Parameters {
     }
 }
 
-/// A payment that is claimed by its idempotency key.
-struct KeyedPayment {
-    key: Uuid,
-    parameters: Parameters,
+/// What admits the call: the version of its signing key and its nonce; neither for an internal caller.
+struct Admission {
     version: Option<i64>,
     nonce: Option<Uuid>,
     /// Ties the nonce to this call, so that a second try of the call does not trip over it.
     call: Uuid,
+}
+
+impl Admission {
+    fn new(caller: &Caller) -> Self {
+        Self {
+            version: caller.version().map(i64::from),
+            nonce: caller.nonce().map(|StoredNonce(nonce)| nonce),
+            call: Uuid::new_v4(),
+        }
+    }
+}
+
+/// A payment that is claimed by its idempotency key.
+struct KeyedPayment {
+    key: Uuid,
+    parameters: Parameters,
+    admission: Admission,
 }
 
 impl KeyedPayment {
@@ -77,9 +92,7 @@ impl KeyedPayment {
         Self {
             key: key.0,
             parameters: Parameters::new(key.payment_id(), caller, withdrawal),
-            version: caller.version().map(i64::from),
-            nonce: caller.nonce().map(|StoredNonce(nonce)| nonce),
-            call: Uuid::new_v4(),
+            admission: Admission::new(caller),
         }
     }
 }
@@ -102,15 +115,15 @@ impl IdempotentOperation for KeyedPayment {
                 (&p.recipient, Type::UUID),
                 (&p.amount, Type::INT8),
                 (&p.currency, Type::TEXT),
-                (&self.version, Type::INT8),
-                (&self.nonce, Type::UUID),
-                (&self.call, Type::UUID),
+                (&self.admission.version, Type::INT8),
+                (&self.admission.nonce, Type::UUID),
+                (&self.admission.call, Type::UUID),
             ],
         }
     }
 
     fn look_up(&self) -> Statement<'_> {
-        second_look(&self.parameters, &self.nonce, &self.call)
+        second_look(&self.parameters, &self.admission)
     }
 
     fn answer(&self, row: &Row) -> Result<LedgerAnswer, Failure> {
@@ -119,7 +132,16 @@ impl IdempotentOperation for KeyedPayment {
 }
 
 /// A payment without a key. Its own id is its guard: a retry of this call finds what the call did before.
-struct UnkeyedPayment(Parameters);
+struct UnkeyedPayment {
+    parameters: Parameters,
+    admission: Admission,
+}
+
+impl UnkeyedPayment {
+    fn new(id: PaymentId, caller: &Caller, withdrawal: &Withdrawal) -> Self {
+        Self { parameters: Parameters::new(id, caller, withdrawal), admission: Admission::new(caller) }
+    }
+}
 
 impl IdempotentOperation for UnkeyedPayment {
     type Answer = LedgerAnswer;
@@ -127,7 +149,7 @@ impl IdempotentOperation for UnkeyedPayment {
     const ALREADY_DONE: &'static [&'static str] = &["payments_pkey"];
 
     fn claim(&self) -> Statement<'_> {
-        let p = &self.0;
+        let p = &self.parameters;
         Statement {
             sql: include_str!("sql/create_payment_unkeyed.sql"),
             parameters: vec![
@@ -142,7 +164,7 @@ impl IdempotentOperation for UnkeyedPayment {
     }
 
     fn look_up(&self) -> Statement<'_> {
-        second_look(&self.0, &None, &self.0.payment)
+        second_look(&self.parameters, &self.admission)
     }
 
     fn answer(&self, row: &Row) -> Result<LedgerAnswer, Failure> {
@@ -154,10 +176,15 @@ impl IdempotentOperation for UnkeyedPayment {
     }
 }
 
-fn second_look<'a>(p: &'a Parameters, nonce: &'a Option<Uuid>, call: &'a Uuid) -> Statement<'a> {
+fn second_look<'a>(p: &'a Parameters, admission: &'a Admission) -> Statement<'a> {
     Statement {
         sql: include_str!("sql/create_payment_second_look.sql"),
-        parameters: vec![(&p.tenant, Type::UUID), (&p.payment, Type::UUID), (nonce, Type::UUID), (call, Type::UUID)],
+        parameters: vec![
+            (&p.tenant, Type::UUID),
+            (&p.payment, Type::UUID),
+            (&admission.nonce, Type::UUID),
+            (&admission.call, Type::UUID),
+        ],
     }
 }
 

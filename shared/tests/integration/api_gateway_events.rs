@@ -1,5 +1,6 @@
 //! Requests as API Gateway delivers them: recorded HTTP API events (payload format 2.0), through the adapter of the functions.
 
+use bytes::Bytes;
 use lambda_http::{Body, Context, RequestExt};
 use payments::handlers::{CreatePaymentHandler, Endpoint, FindPaymentHandler, GetPaymentHandler};
 use payments::hosts::lambda::answer;
@@ -8,6 +9,7 @@ use payments::use_cases::{LookUpPayment, WithdrawIdempotent};
 use serde_json::Value;
 
 use crate::support::api::authenticator;
+use crate::support::signing::{MASTER, SigningClient, hmac, register_signing_key};
 use crate::support::{Answer, Ledger, TestDatabase};
 
 /// The request id that the runtime gives.
@@ -52,8 +54,8 @@ async fn invoke<E: Endpoint>(endpoint: &E, event: &Value) -> Answer {
     context.deadline = 0;
     let request = lambda_http::request::from_str(&event.to_string()).unwrap().with_lambda_context(context);
     let (parts, body) = answer(endpoint, request).await.into_parts();
-    let Body::Binary(body) = body else {
-        panic!("bytes are answered: {body:?}");
+    let Body::Text(body) = body else {
+        panic!("JSON is answered as text: {body:?}");
     };
     assert_eq!(parts.headers["x-request-id"], REQUEST_ID);
     Answer { status: parts.status, headers: parts.headers, body: body.into(), round_trips: 0 }
@@ -160,4 +162,29 @@ async fn look_ups_find_the_payment_by_path_and_by_query() {
 
     assert_eq!((found.status.as_u16(), &found.body), (200, &paid.body));
     assert_eq!((read.status.as_u16(), &read.body), (200, &paid.body));
+}
+
+#[tokio::test]
+async fn c25_the_mac_of_a_base64_body_covers_the_decoded_bytes() {
+    let database = TestDatabase::new().await;
+    let ledger = Ledger::new(database.owner().await).await;
+    register_signing_key(&ledger.owner, ledger.t1, 1).await;
+    let pay = WithdrawIdempotent::new(database.ledger(1));
+    let create = CreatePaymentHandler::new(hmac(MASTER), pay);
+    let mut base64 = event(include_str!("events/create_payment_base64.json"), &ledger);
+    assert_eq!(base64["isBase64Encoded"], true);
+
+    // What the client signed: the bytes before the gateway encoded them.
+    let received = lambda_http::request::from_str(&base64.to_string()).unwrap();
+    let signed = SigningClient::new(ledger.t1, 1).sign(received.map(|body| Bytes::copy_from_slice(&body)));
+    let headers = base64["headers"].as_object_mut().unwrap();
+    for name in ["content-digest", "signature-input", "signature"] {
+        headers.insert(name.to_owned(), signed.headers()[name].to_str().unwrap().into());
+    }
+    let mut altered = base64.clone();
+    altered["body"] = "eyJhbW91bnQiOjI1MDF9".into();
+
+    invoke(&create, &altered).await.assert_problem(401, "unauthenticated");
+    invoke(&create, &base64).await.assert_executed();
+    ledger.assert_t1(7_500, 1).await;
 }

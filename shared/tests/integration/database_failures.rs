@@ -103,6 +103,24 @@ async fn the_time_that_is_left_bounds_the_wait_for_the_database() {
 }
 
 #[tokio::test]
+async fn a_statement_that_outlives_its_time_takes_its_connection_with_it() {
+    let (_, ledger, database) = Api::with_database().await;
+    let api = Api::new(&ledger_with(&DatabaseConfig { statement_timeout_ms: 300, ..config(database.app_url(), 1) }));
+    let hold = Hold::new(&ledger).await;
+
+    api.pay(Pay::new(ledger.t1, "k")).await.assert_unavailable();
+    // Both tries are still running in the database; a connection that is busy with one of them would be of no use.
+    let found = api.get(ledger.t1, "/api/v1/payments?idempotency_key=k").await;
+    found.assert_problem(404, "payment_not_found");
+    assert_eq!(found.round_trips, 1);
+
+    hold.release().await;
+    assert_eq!(api.pay(Pay::new(ledger.t1, "k")).await.status, 200);
+    assert!(api.pay(Pay::new(ledger.t1, "k")).await.is_replay());
+    ledger.assert_t1(7_500, 1).await;
+}
+
+#[tokio::test]
 async fn an_empty_pool_is_a_503_and_the_key_stays_free() {
     let (_, ledger, database) = Api::with_database().await;
     let api = Api::new(&ledger_with(&DatabaseConfig { connect_timeout_ms: 200, ..config(database.app_url(), 1) }));

@@ -3,7 +3,8 @@
 use futures_util::join;
 
 use crate::support::database::{config, ledger_with};
-use crate::support::{Answer, Api, Hold, Pay, TestDatabase, Wire};
+use crate::support::signing::{MASTER, SigningClient, hmac, register_signing_key};
+use crate::support::{Answer, Api, Hold, Ledger, Pay, TestDatabase, Wire};
 
 /// Sends a payment, and asserts that wire and invocation counted the same round trips.
 async fn pay(api: &Api, wire: &Wire, request: Pay, round_trips: u32) -> Answer {
@@ -61,4 +62,61 @@ async fn a_lost_race_is_two_round_trips() {
 
     won.assert_executed();
     lost.assert_replays(&won);
+}
+
+/// The API in hmac mode behind a wire, and T1's client.
+async fn signed_api_behind_wire() -> (Api, Ledger, Wire, SigningClient, TestDatabase) {
+    let database = TestDatabase::new().await;
+    let ledger = Ledger::new(database.owner().await).await;
+    register_signing_key(&ledger.owner, ledger.t1, 1).await;
+    let wire = Wire::to(&database.app_url()).await;
+    let api = Api::with_authenticator(&ledger_with(&config(wire.url(), 1)), || hmac(MASTER));
+    let client = SigningClient::new(ledger.t1, 1);
+    (api, ledger, wire, client, database)
+}
+
+#[tokio::test]
+async fn signed_payments_cost_the_same_round_trips_and_say_so() {
+    let (api, ledger, wire, client, database) = signed_api_behind_wire().await;
+    let send = async |request: Pay| {
+        let before = wire.round_trips();
+        let answer = api.send(client.sign(request.request())).await;
+        (answer, wire.round_trips() - before)
+    };
+    let (first, new) = send(Pay::new(ledger.t1, "k")).await;
+    let (second, replay) = send(Pay::new(ledger.t1, "k")).await;
+    let (_, decline) = send(Pay::new(ledger.t1, "poor").amount(10_000)).await;
+
+    // The rival's payment is held before its commit, until ours waits for it.
+    let winner = Api::new(&database.ledger(1));
+    let request = Pay::new(ledger.t1, "raced").amount(100);
+    let hold = Hold::new(&ledger).await;
+    let lost = async {
+        hold.until_held(1).await;
+        send(request.clone()).await
+    };
+    let release = async {
+        hold.until_rivals_wait(1).await;
+        hold.release().await;
+    };
+    let (_, (raced, lost_race), ()) = join!(winner.pay(request.clone()), lost, release);
+
+    first.assert_executed();
+    second.assert_replays(&first);
+    assert_eq!((raced.status.as_u16(), raced.is_replay()), (200, true));
+    println!("round trips, signed: new {new}, replay {replay}, decline {decline}, lost race {lost_race}");
+    assert_eq!((new, replay, decline, lost_race), (1, 1, 1, 2));
+}
+
+#[tokio::test]
+async fn c20_a_signed_call_whose_reply_is_lost_finds_its_own_nonce_and_payment() {
+    let (api, ledger, wire, client, _) = signed_api_behind_wire().await;
+    wire.lose_replies(1);
+    let request = client.sign(Pay::new(ledger.t1, "k").request());
+
+    let answer = api.send(request.clone()).await;
+
+    assert_eq!(answer.status.as_u16(), 200, "{answer:?}");
+    ledger.assert_t1(7_500, 1).await;
+    api.send(request).await.assert_problem(401, "nonce_reused");
 }

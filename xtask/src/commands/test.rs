@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything that CI runs. Nothing is skipped: a missing tool is a failure.
 
 mod libtest;
+mod signing_examples;
 mod suites;
 
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use crate::stack::functions::{self, AuthMode};
 use crate::stack::payments::{Database, PaymentStack, Serving};
 use crate::stack::ports;
 use crate::stack::postgres::{Cluster, Postgres};
+use crate::tools::signing_clients::SigningClients;
 use crate::tools::{self, pypi};
 use crate::{report, workspace};
 
@@ -26,6 +28,7 @@ struct Tools {
     postgres: tools::postgres::Binaries,
     pgbouncer: PathBuf,
     slo: slo::Tools,
+    signing_clients: SigningClients,
 }
 
 impl Tools {
@@ -37,6 +40,7 @@ impl Tools {
             postgres: tools::postgres::provide()?,
             pgbouncer: tools::pgbouncer::provide()?,
             slo: slo::Tools::provide()?,
+            signing_clients: SigningClients::provide()?,
         })
     }
 }
@@ -64,6 +68,9 @@ async fn run_suites(suites: &mut Suites) -> Result<()> {
     let (server, mut stack) = start(&tools).await?;
     println!("tests");
     suites.extend(libtest::run(&test_environment(&tools, &server, &stack)).await?);
+
+    println!("\nsigning examples");
+    suites.add(signing_examples::run(&stack, tools.signing_clients).await?);
 
     println!("\nslo");
     let figures = slo::run_on(&mut stack, &tools.slo, &slo::Arguments::default()).await?;

