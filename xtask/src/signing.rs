@@ -7,10 +7,7 @@ use payments::auth::TENANT_ID;
 use payments::auth::http_signature::{ClientSecret, KeyId, MasterSecrets, Nonce, Signer};
 use uuid::Uuid;
 
-use crate::stack::functions::AuthMode;
-
-/// The master secret of stacks on this machine. NOT A SECRET: it is published here, for local development only.
-pub(crate) const LOCAL_MASTER_SECRETS: &str = "bG9jYWwgZGV2ZWxvcG1lbnQgb25seTogbm90IGEgc2VjcmV0IQ==";
+use crate::stack::functions::{AuthMode, LOCAL_MASTER_SECRETS};
 
 /// What a tenant's client signs with.
 pub(crate) struct Credentials {

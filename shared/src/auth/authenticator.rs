@@ -4,9 +4,8 @@ use std::time::SystemTime;
 
 use http::request::Parts;
 use http::{HeaderValue, Method};
-use uuid::Uuid;
 
-use crate::domain::{Caller, Signature, StoredNonce, TenantId};
+use crate::domain::{Caller, Signature, StoredNonce, TenantId, hyphenated_uuid};
 
 use super::http_signature::{MasterSecrets, SignatureError, Verifier, accept_signature};
 
@@ -81,11 +80,6 @@ fn internal(request: &Parts) -> Result<Caller, Unauthenticated> {
     let (Some(value), None) = (values.next(), values.next()) else {
         return Err(Unauthenticated::TenantId);
     };
-    let tenant = value.to_str().ok().and_then(strict_uuid).ok_or(Unauthenticated::TenantId)?;
+    let tenant = value.to_str().ok().and_then(hyphenated_uuid).ok_or(Unauthenticated::TenantId)?;
     Ok(Caller::internal(TenantId(tenant)))
-}
-
-/// Only the hyphenated form: braces, URNs and bare digits are somebody's mistake.
-fn strict_uuid(text: &str) -> Option<Uuid> {
-    Uuid::try_parse(text).ok().filter(|_| text.len() == 36)
 }

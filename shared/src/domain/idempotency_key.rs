@@ -3,7 +3,7 @@
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::{StoredKey, TenantId};
+use super::{StoredKey, TenantId, hyphenated_uuid};
 
 /// A client's idempotency key in canonical form: 1 to 255 visible ASCII characters without comma or quote.
 ///
@@ -101,7 +101,7 @@ fn is_allowed(byte: u8) -> bool {
 
 fn canonical(key: String) -> String {
     // Only the hyphenated form is UUID-shaped: 32 bare hexadecimal digits may be anybody's opaque token.
-    if key.len() == 36 && Uuid::try_parse(&key).is_ok() { key.to_ascii_lowercase() } else { key }
+    if hyphenated_uuid(&key).is_some() { key.to_ascii_lowercase() } else { key }
 }
 
 #[cfg(test)]

@@ -41,6 +41,12 @@ id! {
     StoredKey
 }
 
+/// A UUID in the hyphenated form of RFC 9562 §4 only: braces, URNs and bare digits are somebody's mistake.
+#[must_use]
+pub fn hyphenated_uuid(text: &str) -> Option<Uuid> {
+    Uuid::try_parse(text).ok().filter(|_| text.len() == 36)
+}
+
 /// The namespace of payment ids. It is part of the stored data: a change would re-open every purged key.
 const PAYMENT_ID_NAMESPACE: Uuid = Uuid::from_u128(0x6f0f_2d4c_93c1_4d0a_b1f7_52e8_3a64_9d15);
 

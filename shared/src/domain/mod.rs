@@ -12,7 +12,7 @@ mod withdrawal;
 pub use caller::{Caller, Signature, StoredNonce};
 pub use currency::{Currency, CurrencyError};
 pub use idempotency_key::{IdempotencyKey, KeyError};
-pub use ids::{AccountId, PaymentId, RecipientId, StoredKey, TenantId};
+pub use ids::{AccountId, PaymentId, RecipientId, StoredKey, TenantId, hyphenated_uuid};
 pub use invocation::Invocation;
 pub use minor_units::{MinorUnits, MinorUnitsError};
 pub use payment::{Payment, PaymentStatus};

@@ -5,11 +5,10 @@ use http::Request;
 use http::request::Parts;
 
 use crate::auth::Authenticator;
-use crate::domain::{Invocation, PaymentId};
+use crate::domain::{Invocation, PaymentId, hyphenated_uuid};
 use crate::ports::{GetPayment, LedgerError, LookUp};
 use crate::use_cases::LookUpPayment;
 
-use super::request_body::strict_uuid;
 use super::{Code, Endpoint, Problem, Reply, payment_body, request_caller};
 
 /// Answers with one of the tenant's payments.
@@ -28,7 +27,7 @@ impl<L: GetPayment> GetPaymentHandler<L> {
     async fn look_up(&self, request: Request<Bytes>, invocation: &Invocation) -> Result<Reply, Problem> {
         let (request, body) = request.into_parts();
         let caller = request_caller::of(&request, &body, &self.authenticator, invocation)?;
-        let id = request.uri.path().rsplit('/').next().and_then(strict_uuid).map(PaymentId).ok_or_else(|| {
+        let id = request.uri.path().rsplit('/').next().and_then(hyphenated_uuid).map(PaymentId).ok_or_else(|| {
             Problem::new(Code::PaymentIdInvalid, "The payment id must be a UUID in its hyphenated form.")
         })?;
         let found = self.use_case.by_id(&caller, id, invocation).await;

@@ -4,7 +4,7 @@ use http::{HeaderMap, header};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::domain::{AccountId, Currency, MinorUnits, RecipientId, Withdrawal};
+use crate::domain::{AccountId, Currency, MinorUnits, RecipientId, Withdrawal, hyphenated_uuid};
 
 use super::{Code, Problem};
 
@@ -86,12 +86,7 @@ pub(super) fn parse(body: &[u8]) -> Result<Withdrawal, Problem> {
 }
 
 fn uuid(text: &str, member: &'static str, code: Code) -> Result<Uuid, Problem> {
-    strict_uuid(text).ok_or_else(|| Problem::new(code, format!("{member} must be a UUID in its hyphenated form")))
-}
-
-/// A UUID in the hyphenated form of RFC 9562 §4 only: braces, URNs and bare digits are refused.
-pub(super) fn strict_uuid(text: &str) -> Option<Uuid> {
-    Uuid::try_parse(text).ok().filter(|_| text.len() == 36)
+    hyphenated_uuid(text).ok_or_else(|| Problem::new(code, format!("{member} must be a UUID in its hyphenated form")))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::domain::{
 };
 use crate::ports::{CreatePayment, LedgerAnswer, LedgerError};
 
-use super::database::Statement;
+use super::database::{Statement, Typed};
 use super::executor::{IdempotentOperation, Settled};
 use super::failure::Failure;
 use super::{PostgresLedger, payment_row};
@@ -60,6 +60,18 @@ impl Parameters {
             currency: withdrawal.currency.as_ref().map(Currency::to_string),
         }
     }
+
+    /// In the order of both statements.
+    fn typed(&self) -> Typed<'_> {
+        vec![
+            (&self.payment, Type::UUID),
+            (&self.tenant, Type::UUID),
+            (&self.account, Type::UUID),
+            (&self.recipient, Type::UUID),
+            (&self.amount, Type::INT8),
+            (&self.currency, Type::TEXT),
+        ]
+    }
 }
 
 /// What admits the call: the version of its signing key and its nonce; neither for an internal caller.
@@ -77,6 +89,11 @@ impl Admission {
             nonce: caller.nonce().map(|StoredNonce(nonce)| nonce),
             call: Uuid::new_v4(),
         }
+    }
+
+    /// In the order of the claim.
+    fn typed(&self) -> Typed<'_> {
+        vec![(&self.version, Type::INT8), (&self.nonce, Type::UUID), (&self.call, Type::UUID)]
     }
 }
 
@@ -104,22 +121,10 @@ impl IdempotentOperation for KeyedPayment {
     const ALREADY_DONE: &'static [&'static str] = &["payments_pkey", "idempotency_keys_pkey"];
 
     fn claim(&self) -> Statement<'_> {
-        let p = &self.parameters;
-        Statement {
-            sql: include_str!("sql/create_payment.sql"),
-            parameters: vec![
-                (&self.key, Type::UUID),
-                (&p.payment, Type::UUID),
-                (&p.tenant, Type::UUID),
-                (&p.account, Type::UUID),
-                (&p.recipient, Type::UUID),
-                (&p.amount, Type::INT8),
-                (&p.currency, Type::TEXT),
-                (&self.admission.version, Type::INT8),
-                (&self.admission.nonce, Type::UUID),
-                (&self.admission.call, Type::UUID),
-            ],
-        }
+        let mut parameters: Typed<'_> = vec![(&self.key, Type::UUID)];
+        parameters.extend(self.parameters.typed());
+        parameters.extend(self.admission.typed());
+        Statement { sql: include_str!("sql/create_payment.sql"), parameters }
     }
 
     fn look_up(&self) -> Statement<'_> {
@@ -149,18 +154,7 @@ impl IdempotentOperation for UnkeyedPayment {
     const ALREADY_DONE: &'static [&'static str] = &["payments_pkey"];
 
     fn claim(&self) -> Statement<'_> {
-        let p = &self.parameters;
-        Statement {
-            sql: include_str!("sql/create_payment_unkeyed.sql"),
-            parameters: vec![
-                (&p.payment, Type::UUID),
-                (&p.tenant, Type::UUID),
-                (&p.account, Type::UUID),
-                (&p.recipient, Type::UUID),
-                (&p.amount, Type::INT8),
-                (&p.currency, Type::TEXT),
-            ],
-        }
+        Statement { sql: include_str!("sql/create_payment_unkeyed.sql"), parameters: self.parameters.typed() }
     }
 
     fn look_up(&self) -> Statement<'_> {

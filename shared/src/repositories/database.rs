@@ -19,10 +19,13 @@ const RESERVE: Duration = Duration::from_millis(250);
 /// A peer that acknowledges nothing for this long is gone; without it a half-open connection hangs for minutes.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// Parameters and their types, in the order of their numbers.
+pub(super) type Typed<'a> = Vec<(&'a (dyn ToSql + Sync), Type)>;
+
 /// A statement and its typed parameters.
 pub(super) struct Statement<'a> {
     pub(super) sql: &'static str,
-    pub(super) parameters: Vec<(&'a (dyn ToSql + Sync), Type)>,
+    pub(super) parameters: Typed<'a>,
 }
 
 /// A PostgreSQL database, reached through a pool that connects when it is first asked.

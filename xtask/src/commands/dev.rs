@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use uuid::Uuid;
 
 use crate::fixtures::Tenant;
-use crate::signing::{Credentials, LOCAL_MASTER_SECRETS, Proof};
-use crate::stack::functions::{self, AuthMode};
+use crate::signing::{Credentials, Proof};
+use crate::stack::functions::{self, AuthMode, LOCAL_MASTER_SECRETS};
 use crate::stack::payments::{self, Database, PaymentStack, Serving};
 use crate::stack::postgres::{Cluster, Postgres};
 use crate::stack::{lock, ports};

@@ -10,8 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use self::suites::{Suite, Suites};
 use super::{check, slo};
-use crate::signing::LOCAL_MASTER_SECRETS;
-use crate::stack::functions::{self, AuthMode};
+use crate::stack::functions::{self, AuthMode, LOCAL_MASTER_SECRETS};
 use crate::stack::payments::{Database, PaymentStack, Serving};
 use crate::stack::ports;
 use crate::stack::postgres::{Cluster, Postgres};

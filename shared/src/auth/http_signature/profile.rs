@@ -34,13 +34,27 @@ pub(super) fn require(
     if let Some(missing) = required_components(&parts.method, body).find(|required| !is_covered(required)) {
         return Err(SignatureError::NotCovered(missing));
     }
-    if !query::is_covered(parts, covered) {
+    if !covers_query(parts, covered) {
         return Err(SignatureError::NotCovered("@query"));
     }
     if carries_content(&parts.method, body) && nonce.is_none() {
         return Err(SignatureError::MissingParameter("nonce"));
     }
     Ok(())
+}
+
+/// Whether the signature covers the whole query: by `@query`, or by a `@query-param` for each parameter. A request
+/// without parameters needs neither.
+fn covers_query(parts: &Parts, covered: &[Item]) -> bool {
+    let whole = |component: &Item| components::name(component) == Some("@query");
+    let covers = |name: &str| {
+        covered
+            .iter()
+            .filter(|component| components::name(component) == Some("@query-param"))
+            .any(|component| query::covered_name(component) == Ok(name))
+    };
+    covered.iter().any(whole)
+        || query::encoded_parameters(parts).is_some_and(|parameters| parameters.iter().all(|(name, _)| covers(name)))
 }
 
 /// The `Accept-Signature` value (RFC 9421 §5.1) that tells a refused client what to sign. The field cannot ask for a

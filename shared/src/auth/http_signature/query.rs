@@ -4,7 +4,7 @@
 use http::request::Parts;
 use sfv::{FieldType, Item};
 
-use super::{SignatureError, components};
+use super::SignatureError;
 
 /// The `name` of a `@query-param` component, which must be its only parameter.
 pub(super) fn covered_name(component: &Item) -> Result<&str, SignatureError> {
@@ -21,22 +21,8 @@ pub(super) fn parameter(parts: &Parts, name: &str) -> Option<String> {
     if values.next().is_some() { None } else { Some(value) }
 }
 
-/// Whether the signature covers the whole query: by `@query`, or by a `@query-param` for each parameter. A request
-/// without parameters needs neither.
-pub(super) fn is_covered(parts: &Parts, covered: &[Item]) -> bool {
-    let covers_query = |component: &Item| components::name(component) == Some("@query");
-    let covers = |name: &str| {
-        covered
-            .iter()
-            .filter(|component| components::name(component) == Some("@query-param"))
-            .any(|component| covered_name(component) == Ok(name))
-    };
-    covered.iter().any(covers_query)
-        || encoded_parameters(parts).is_some_and(|parameters| parameters.iter().all(|(name, _)| covers(name)))
-}
-
 /// Names and values, percent-encoded; `None` when one of them is not UTF-8.
-fn encoded_parameters(parts: &Parts) -> Option<Vec<(String, String)>> {
+pub(super) fn encoded_parameters(parts: &Parts) -> Option<Vec<(String, String)>> {
     form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes())
         .map(|(name, value)| Some((encode(&name)?, encode(&value)?)))
         .collect()
