@@ -28,15 +28,16 @@ impl Tenant<'_> {
         ensure_account(ledger, self.id, self.account, floor).await?;
         let set_default = "UPDATE tenants SET default_account_id = $2 WHERE id = $1";
         ledger.execute(set_default, &[&self.id, &self.account]).await.context("cannot set a default account")?;
-        ensure_signing_key(ledger, self.id, 1).await
+        ensure_signing_key(ledger, self.id, 1).await?;
+        Ok(())
     }
 }
 
-/// Makes a version of a tenant's signing key known.
-pub(crate) async fn ensure_signing_key(ledger: &Client, tenant: Uuid, version: i32) -> Result<()> {
+/// Makes a version of a tenant's signing key known; says whether it was new.
+pub(crate) async fn ensure_signing_key(ledger: &Client, tenant: Uuid, version: i32) -> Result<bool> {
     let statement = "INSERT INTO signing_keys (tenant_id, version) VALUES ($1, $2) ON CONFLICT DO NOTHING";
-    ledger.execute(statement, &[&tenant, &version]).await.context("cannot register a signing key")?;
-    Ok(())
+    let added = ledger.execute(statement, &[&tenant, &version]).await.context("cannot register a signing key")?;
+    Ok(added == 1)
 }
 
 /// Creates an account in EUR with `floor` minor units, or tops an existing one up to that.

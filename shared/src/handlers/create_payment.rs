@@ -75,7 +75,7 @@ impl<L: CreatePayment> CreatePaymentHandler<L> {
                 "A payment is made in its account's currency. Nothing was stored: the key is still free.",
             )
             .into(),
-            WithdrawOutcome::UnknownCaller => request_caller::unknown(request, &self.authenticator).into(),
+            WithdrawOutcome::UnknownCaller => request_caller::unknown_to_ledger(request, &self.authenticator),
             WithdrawOutcome::NonceReused => request_caller::nonce_reused(request, &self.authenticator).into(),
         }
     }

@@ -55,7 +55,7 @@ pub(super) fn reply(
         Ok(LookUp::Unknown) => {
             Problem::new(Code::PaymentNotFound, "No payment of yours is stored under this id or key.").into()
         }
-        Ok(LookUp::UnknownCaller) => request_caller::unknown(request, authenticator).into(),
+        Ok(LookUp::UnknownCaller) => request_caller::unknown_to_ledger(request, authenticator),
         Err(error) => Problem::from_ledger(&error, invocation).into(),
     }
 }

@@ -5,7 +5,7 @@ use http::request::Parts;
 use crate::auth::Authenticator;
 use crate::domain::{Caller, Invocation};
 
-use super::{Code, Problem};
+use super::{Code, Problem, Reply};
 
 /// The caller, once the request has proved it.
 pub(super) fn of(
@@ -20,8 +20,13 @@ pub(super) fn of(
     })
 }
 
+/// The ledger knows no such tenant, or its signing key is retired: the log tells it apart, the client cannot.
+pub(super) fn unknown_to_ledger(request: &Parts, authenticator: &Authenticator) -> Reply {
+    Reply::new("caller_unknown", unknown(request, authenticator).into_response())
+}
+
 /// The caller is nobody known. One wording for every reason: a guess must not be rewarded.
-pub(super) fn unknown(request: &Parts, authenticator: &Authenticator) -> Problem {
+fn unknown(request: &Parts, authenticator: &Authenticator) -> Problem {
     Problem::new(Code::Unauthenticated, "The request does not prove who sent it.")
         .with_challenge(authenticator.challenge(&request.method))
 }

@@ -105,7 +105,10 @@ impl Executor {
             Err(failure) => return Err(failure),
         };
         // The claim's snapshot is older than the rival's commit: only a fresh statement sees what the rival did.
-        let rows = self.database.run(&operation.look_up(), invocation).await?;
+        let rows = match self.database.run(&operation.look_up(), invocation).await {
+            Err(failure) if failure.is_lock_timeout() => return Ok(Settled::Busy),
+            rows => rows?,
+        };
         rows.first().map_or(otherwise, |row| operation.answer(row).map(Settled::Done))
     }
 

@@ -68,7 +68,8 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
         Action::Rotate { tenant } => {
             let version = next_version(&ledger, *tenant).await?;
             let credentials = Credentials::issue(masters, *tenant, u32::try_from(version)?)?;
-            fixtures::ensure_signing_key(&ledger, *tenant, version).await?;
+            let issued = fixtures::ensure_signing_key(&ledger, *tenant, version).await?;
+            ensure!(issued, "another rotation issued version {version} at the same moment: try again");
             print(&credentials, None);
         }
         Action::Retire { tenant, version } => {
