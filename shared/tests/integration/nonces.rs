@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use payments::auth::http_signature::Nonce;
-use payments::domain::Invocation;
+use payments::domain::{Invocation, StoredNonce, TenantId};
 use payments::use_cases::PurgeKeys;
 
 use crate::support::signing::{MASTER, SigningClient, hmac, register_signing_key};
@@ -164,4 +164,25 @@ async fn the_purge_of_nonces_reads_along_its_index() {
     let plan = ledger.owner.query("EXPLAIN EXECUTE purge (15, 1000)", &[]).await.unwrap();
     let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
     assert!(plan.iter().any(|line| line.contains("nonces_created_at_idx")), "{plan:#?}");
+}
+
+#[tokio::test]
+async fn a_call_whose_nonce_is_held_by_an_open_rival_gets_409_and_stores_nothing() {
+    let (api, ledger, client, database) = signed_api().await;
+    let nonce = Nonce::random();
+    let stored = StoredNonce::new(TenantId(ledger.t1), 1, nonce.as_str());
+    let mut rival = database.owner().await;
+    let open = rival.transaction().await.unwrap();
+    let sql = "INSERT INTO nonces (nonce, call_id) VALUES ($1, gen_random_uuid())";
+    open.execute(sql, &[&stored.0]).await.unwrap();
+
+    let request = client.sign_with(Pay::new(ledger.t1, "k").request(), 0, &nonce);
+    let held_up = api.send(request.clone()).await;
+    open.rollback().await.unwrap();
+
+    held_up.assert_problem(409, "payment_in_progress");
+    assert!(held_up.headers.contains_key("retry-after"));
+    ledger.assert_noop().await;
+    assert_eq!(nonces(&ledger).await, 0);
+    assert_eq!(api.send(request).await.status.as_u16(), 200, "the nonce was not consumed");
 }
