@@ -1,7 +1,8 @@
 //! Settings, read from the environment once at the start. Each field carries the name of its variable.
 
-use confique::Config;
+use std::path::PathBuf;
 
+use confique::Config;
 use zeroize::Zeroizing;
 
 use crate::auth::http_signature::{MasterSecrets, SecretError};
@@ -43,12 +44,22 @@ impl AuthConfig {
     }
 }
 
-/// How the database is reached. Times are in milliseconds.
-#[derive(Debug, Config)]
+/// How the database is reached. Times are in milliseconds. Has no `Debug`: the URL may hold a password.
+#[derive(Config)]
 pub struct DatabaseConfig {
-    /// A libpq connection URL.
+    /// A libpq connection URL. `sslmode=require` encrypts and verifies chain and host name; `disable` is plain; without
+    /// it a connection is plain to this machine and encrypted to any other.
     #[config(env = "DATABASE_URL")]
     pub url: String,
+    /// Whether the password of each connection is a fresh IAM token. Such a connection is always encrypted.
+    #[config(env = "DATABASE_IAM_AUTH", default = false)]
+    pub iam_auth: bool,
+    /// The region that IAM tokens are signed for.
+    #[config(env = "AWS_REGION")]
+    pub region: Option<String>,
+    /// A PEM file with roots to trust beside Amazon's.
+    #[config(env = "DATABASE_CA_FILE")]
+    pub ca_file: Option<PathBuf>,
     /// Connections of one process: as many as requests it serves at once, so one on Lambda.
     #[config(env = "POOL_SIZE", default = 1)]
     pub pool_size: usize,
@@ -58,14 +69,34 @@ pub struct DatabaseConfig {
     /// The longest wait for one statement. Above the role's `statement_timeout`, so that the server ends it first.
     #[config(env = "STATEMENT_TIMEOUT_MS", default = 6000)]
     pub statement_timeout_ms: u64,
+    /// A connection that was idle for this long is checked by one more round trip before it is used.
+    #[config(env = "IDLE_CHECK_MS", default = 5000)]
+    pub idle_check_ms: u64,
 }
 
-/// How the schema's owner reaches the database.
-#[derive(Debug, Config)]
+/// How the schema's owner reaches the database. Has no `Debug`: the URL may hold a password.
+#[derive(Config)]
 pub struct MigrationConfig {
     /// The owner's libpq connection URL, of the database itself and not of a proxy.
     #[config(env = "OWNER_DATABASE_URL")]
     pub owner_url: String,
+    /// Whether the owner's password is an IAM token.
+    #[config(env = "OWNER_IAM_AUTH", default = false)]
+    pub iam_auth: bool,
+    /// The region that the token is signed for.
+    #[config(env = "AWS_REGION")]
+    pub region: Option<String>,
+    /// A PEM file with roots to trust beside Amazon's.
+    #[config(env = "DATABASE_CA_FILE")]
+    pub ca_file: Option<PathBuf>,
+}
+
+impl MigrationConfig {
+    /// The owner of a database, without IAM and further roots.
+    #[must_use]
+    pub fn with_url(owner_url: String) -> Self {
+        Self { owner_url, iam_auth: false, region: None, ca_file: None }
+    }
 }
 
 /// Reads settings from the environment.

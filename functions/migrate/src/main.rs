@@ -9,5 +9,5 @@ use payments::telemetry;
 async fn main() -> Result<(), Error> {
     telemetry::init();
     let config: MigrationConfig = from_env()?;
-    run_task(async |_| migrations::run(&config.owner_url).await).await
+    run_task(async |_| migrations::run(&config).await).await
 }

@@ -1,13 +1,14 @@
 //! What every endpoint does alike: it answers whatever happens, names the request, and logs one line.
 
 use std::panic::AssertUnwindSafe;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{HeaderValue, Request, Response, header};
 
 use crate::domain::{Invocation, PaymentId, StoredKey};
+use crate::telemetry::metrics::{self, Request as RequestMetrics};
 
 use super::Problem;
 
@@ -59,7 +60,7 @@ pub async fn serve<E: Endpoint>(endpoint: &E, request: Request<Bytes>, invocatio
     let started = Instant::now();
     let reply = AssertUnwindSafe(endpoint.respond(request, invocation)).catch_unwind().await;
     let reply = reply.unwrap_or_else(|_| Reply { outcome: "panic", ..Problem::internal().into() });
-    log::<E>(&reply, invocation, started);
+    report::<E>(&reply, invocation, started.elapsed());
     let mut response = reply.response;
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -69,16 +70,37 @@ pub async fn serve<E: Endpoint>(endpoint: &E, request: Request<Bytes>, invocatio
     response
 }
 
-fn log<E: Endpoint>(reply: &Reply, invocation: &Invocation, started: Instant) {
+/// One line in the log, and the metrics.
+fn report<E: Endpoint>(reply: &Reply, invocation: &Invocation, latency: Duration) {
+    let status = reply.response.status();
+    let metrics = RequestMetrics {
+        requests: 1,
+        latency_ms: milliseconds(latency),
+        round_trips: invocation.round_trips(),
+        retries: invocation.retries(),
+        lost_races: invocation.lost_races(),
+        pool_wait_ms: milliseconds(invocation.pool_wait()),
+        ambiguous_unresolved: (status.is_server_error() && invocation.had_open_outcome()).into(),
+    };
     tracing::info!(
         function = E::NAME,
         request_id = invocation.request_id(),
-        status = reply.response.status().as_u16(),
+        trace_id = invocation.trace_id(),
+        status = status.as_u16(),
         outcome = reply.outcome,
         stored_key = reply.key.map(tracing::field::display),
         payment_id = reply.payment.map(tracing::field::display),
-        round_trips = invocation.round_trips(),
-        duration_ms = (started.elapsed().as_secs_f64() * 1e6).round() / 1e3,
+        round_trips = metrics.round_trips,
+        retries = metrics.retries,
+        lost_races = metrics.lost_races,
+        pool_wait_ms = metrics.pool_wait_ms,
+        duration_ms = metrics.latency_ms,
         "request"
     );
+    metrics::request(E::NAME, reply.outcome, &metrics);
+}
+
+/// Milliseconds to the microsecond.
+fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
 }

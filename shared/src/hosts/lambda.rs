@@ -46,9 +46,10 @@ pub async fn run_task<T: Serialize, E: fmt::Debug + fmt::Display>(
     let task = &task;
     lambda_runtime::run(service_fn(async |event: LambdaEvent<serde_json::Value>| {
         let invocation = invocation(&event.context);
+        let trace_id = trace_id(&event.context);
         let request_id = event.context.request_id;
         task(invocation).await.map_err(|error| {
-            tracing::error!(request_id, cause = ?error, "task failed");
+            tracing::error!(request_id, trace_id, cause = ?error, "task failed");
             Error::from(error.to_string())
         })
     }))
@@ -58,7 +59,13 @@ pub async fn run_task<T: Serialize, E: fmt::Debug + fmt::Display>(
 fn invocation(context: &Context) -> Invocation {
     let deadline = UNIX_EPOCH + Duration::from_millis(context.deadline);
     let budget = deadline.duration_since(SystemTime::now()).unwrap_or(DEFAULT_BUDGET);
-    Invocation::new(context.request_id.clone(), budget)
+    Invocation::new(context.request_id.clone(), budget).traced(trace_id(context))
+}
+
+/// The trace's id in X-Ray's header, `Root=1-…;Parent=…;Sampled=…`.
+fn trace_id(context: &Context) -> Option<String> {
+    let header = context.xray_trace_id.as_deref()?;
+    header.split(';').find_map(|part| part.trim().strip_prefix("Root=")).map(str::to_owned)
 }
 
 /// The bytes of a body, whatever form the event carried them in.

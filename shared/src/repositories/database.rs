@@ -1,23 +1,25 @@
 //! Connections and single statements: pooled, bounded in time, one round trip each.
 
-use std::time::Duration;
+use std::fmt;
+use std::time::{Duration, Instant};
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts};
+use deadpool::Runtime;
+use deadpool::managed::{self, Object, Timeouts};
 use tokio::time::timeout;
+use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{NoTls, Row};
 
 use crate::config::DatabaseConfig;
 use crate::domain::Invocation;
 
+use super::connector::{Connector, Login, Sessions};
 use super::failure::Failure;
+use super::password::PasswordSource;
 
 /// With less time than this left, nothing is started: the answer could not be waited for.
 const FLOOR: Duration = Duration::from_millis(500);
 /// Kept back from every wait, so that the answer still reaches the client.
 const RESERVE: Duration = Duration::from_millis(250);
-/// A peer that acknowledges nothing for this long is gone; without it a half-open connection hangs for minutes.
-const TCP_USER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Parameters and their types, in the order of their numbers.
 pub(super) type Typed<'a> = Vec<(&'a (dyn ToSql + Sync), Type)>;
@@ -29,21 +31,43 @@ pub(super) struct Statement<'a> {
 }
 
 /// A PostgreSQL database, reached through a pool that connects when it is first asked.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Database {
-    pool: Pool,
+    pool: managed::Pool<Sessions>,
     statement_timeout: Duration,
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The pool knows a password.
+        formatter.debug_struct("Database").field("pool", &self.pool.status()).finish_non_exhaustive()
+    }
 }
 
 /// The settings do not describe a database.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
     /// The URL is not a libpq connection URL.
-    #[error("DATABASE_URL is not a PostgreSQL connection URL")]
+    #[error("the database URL is not a PostgreSQL connection URL")]
     Url(#[source] tokio_postgres::Error),
+    /// `sslmode=disable` beside IAM tokens.
+    #[error("an IAM token must not travel in clear: sslmode=disable cannot be used with it")]
+    TokenInClear,
+    /// A token is signed for one host name, a port and a user.
+    #[error("an IAM token needs a database URL with one host name and a user")]
+    TokenTarget,
+    /// A token is signed for a region.
+    #[error("an IAM token needs AWS_REGION")]
+    Region,
+    /// The file with further roots cannot be read.
+    #[error("DATABASE_CA_FILE cannot be read")]
+    CaFile(#[source] std::io::Error),
+    /// The roots, or the TLS library, cannot be used.
+    #[error("the trusted certificates cannot be used")]
+    Certificates(#[source] native_tls::Error),
     /// The pool cannot be built.
     #[error("the connection pool cannot be built")]
-    Pool(#[source] deadpool_postgres::BuildError),
+    Pool(#[source] managed::BuildError),
 }
 
 impl Database {
@@ -52,18 +76,25 @@ impl Database {
     /// # Errors
     /// [`DatabaseError`] when the settings are not usable.
     pub fn new(config: &DatabaseConfig) -> Result<Self, DatabaseError> {
+        Self::with_connector(config, Connector::new(&login(config))?)
+    }
+
+    /// The same, with a password from elsewhere for each connection.
+    ///
+    /// # Errors
+    /// [`DatabaseError`] when the settings are not usable.
+    pub fn with_passwords(config: &DatabaseConfig, passwords: PasswordSource) -> Result<Self, DatabaseError> {
+        Self::with_connector(config, Connector::new(&login(config))?.with_passwords(passwords))
+    }
+
+    fn with_connector(config: &DatabaseConfig, connector: Connector) -> Result<Self, DatabaseError> {
+        let check_after = Duration::from_millis(config.idle_check_ms);
         let connect_timeout = Duration::from_millis(config.connect_timeout_ms);
-        let mut postgres: tokio_postgres::Config = config.url.parse().map_err(DatabaseError::Url)?;
-        postgres.connect_timeout(connect_timeout).tcp_user_timeout(TCP_USER_TIMEOUT).application_name("payments");
-        let manager = Manager::from_config(postgres, NoTls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
-        let pool = Pool::builder(manager)
+        let pool = managed::Pool::builder(Sessions { connector, check_after })
             .max_size(config.pool_size)
             .runtime(Runtime::Tokio1)
-            .timeouts(Timeouts {
-                wait: Some(connect_timeout),
-                create: Some(connect_timeout),
-                recycle: Some(connect_timeout),
-            })
+            // The manager bounds creating and checking itself.
+            .timeouts(Timeouts { wait: Some(connect_timeout), create: None, recycle: None })
             .build()
             .map_err(DatabaseError::Pool)?;
         Ok(Self { pool, statement_timeout: Duration::from_millis(config.statement_timeout_ms) })
@@ -77,10 +108,10 @@ impl Database {
             let left = invocation.remaining();
             if left < FLOOR { Err(Failure::NoTime) } else { Ok(limit.min(left.saturating_sub(RESERVE))) }
         };
-        let connection = timeout(bound(Duration::MAX)?, self.pool.get())
-            .await
-            .map_err(|_| Failure::NoTime)?
-            .map_err(Failure::NoConnection)?;
+        let waiting = Instant::now();
+        let connection = timeout(bound(Duration::MAX)?, self.pool.get()).await;
+        invocation.add_pool_wait(waiting.elapsed());
+        let connection = connection.map_err(|_| Failure::NoTime)?.map_err(Failure::no_connection)?;
         let lease = Lease(Some(connection));
         let limit = bound(self.statement_timeout)?;
         invocation.count_round_trip();
@@ -97,15 +128,25 @@ impl Database {
     }
 }
 
+fn login(config: &DatabaseConfig) -> Login<'_> {
+    Login {
+        url: &config.url,
+        iam_auth: config.iam_auth,
+        region: config.region.as_deref(),
+        ca_file: config.ca_file.as_deref(),
+        connect_timeout: Duration::from_millis(config.connect_timeout_ms),
+    }
+}
+
 /// A connection on loan. It is closed unless it is given back: after a timeout, a panic or a dropped future
 /// nobody knows what is still to come on it.
-struct Lease(Option<Object>);
+struct Lease(Option<Object<Sessions>>);
 
 impl Lease {
     async fn query(&self, statement: &Statement<'_>) -> Result<Vec<Row>, Failure> {
         match &self.0 {
             Some(connection) => {
-                connection.query_typed(statement.sql, &statement.parameters).await.map_err(Failure::Statement)
+                connection.client.query_typed(statement.sql, &statement.parameters).await.map_err(Failure::Statement)
             }
             None => Err(Failure::NoTime),
         }

@@ -70,6 +70,9 @@ impl Executor {
                 Ok(settled) => return Ok(settled),
                 Err(failure) => failure,
             };
+            if failure.leaves_outcome_open() {
+                invocation.note_open_outcome();
+            }
             self.prepare_next_try(failure, &mut tries, invocation).await?;
         }
     }
@@ -104,6 +107,7 @@ impl Executor {
             Err(failure) if failure.is_lock_timeout() => Ok(Settled::Busy),
             Err(failure) => return Err(failure),
         };
+        invocation.count_lost_race();
         // The claim's snapshot is older than the rival's commit: only a fresh statement sees what the rival did.
         let rows = match self.database.run(&operation.look_up(), invocation).await {
             Err(failure) if failure.is_lock_timeout() => return Ok(Settled::Busy),
@@ -138,6 +142,7 @@ impl Executor {
         }
         tokio::time::sleep(backoff(*tries)).await;
         *tries += 1;
+        invocation.count_retry();
         Ok(())
     }
 }

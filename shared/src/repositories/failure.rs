@@ -1,9 +1,11 @@
 //! What went wrong with a statement, and what that means: one table from SQLSTATE to the next step.
 
-use deadpool_postgres::PoolError;
+use deadpool::managed::PoolError;
 use tokio_postgres::error::SqlState;
 
 use crate::ports::LedgerError;
+
+use super::connector::ConnectError;
 
 /// Why a statement gave no rows.
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +15,7 @@ pub(super) enum Failure {
     NoTime,
     /// There was no connection to send it on.
     #[error("no connection")]
-    NoConnection(#[source] PoolError),
+    NoConnection(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// No answer in time. It may still be executed, or have been.
     #[error("no answer in time")]
     TimedOut,
@@ -44,6 +46,23 @@ impl Failure {
     /// A result that this version does not know.
     pub(super) fn unknown_result(result: &str) -> Self {
         Self::Row(format!("unknown result {result}").into())
+    }
+
+    /// The pool had nothing to lend.
+    pub(super) fn no_connection(error: PoolError<ConnectError>) -> Self {
+        Self::NoConnection(match error {
+            PoolError::Backend(error) => error.into(),
+            error => error.into(),
+        })
+    }
+
+    /// Whether what was sent may have been committed all the same: no answer came, not even a refusal.
+    pub(super) fn leaves_outcome_open(&self) -> bool {
+        match self {
+            Self::TimedOut => true,
+            Self::Statement(error) => error.code().is_none(),
+            _ => false,
+        }
     }
 
     pub(super) fn next_step(&self) -> NextStep {

@@ -1,7 +1,13 @@
 //! Brings a database to this version's schema. Runs as the schema's owner, on the database itself and not through a proxy.
 
+use std::time::Duration;
+
 use serde::Serialize;
-use tokio_postgres::NoTls;
+
+use crate::config::MigrationConfig;
+
+use super::connector::{ConnectError, Connector, Login};
+use super::database::DatabaseError;
 
 mod embedded {
     refinery::embed_migrations!("../migrations");
@@ -9,6 +15,8 @@ mod embedded {
 
 /// The advisory lock that lets one migration run at a time.
 const LOCK: i64 = 0x7061_796d_656e_7473;
+/// The longest wait for the connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a migration did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -22,25 +30,36 @@ pub struct Migrated {
 /// The database could not be migrated. Each migration is a transaction: those before the failed one stay applied.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationError {
-    /// No connection, or the lock could not be taken.
+    /// The settings are not usable.
+    #[error("the settings do not describe a database")]
+    Settings(#[from] DatabaseError),
+    /// No connection.
     #[error("the database cannot be reached")]
-    Database(#[from] tokio_postgres::Error),
+    Connection(#[from] ConnectError),
+    /// The lock could not be taken.
+    #[error("the lock of the migrations cannot be taken")]
+    Lock(#[from] tokio_postgres::Error),
     /// A migration failed, or an applied one differs from the embedded one.
     #[error("a migration failed")]
     Migration(#[from] refinery::Error),
 }
 
-/// Applies what is missing; a second run applies nothing.
+/// Applies what is missing; a second run applies nothing. A schema that is newer than this version stays as it is: after
+/// a rollback the older code runs on it.
 ///
 /// # Errors
 /// [`MigrationError`] when the database cannot be reached or a migration fails.
-pub async fn run(database_url: &str) -> Result<Migrated, MigrationError> {
-    let (mut client, connection) = tokio_postgres::connect(database_url, NoTls).await?;
-    let driver = tokio::spawn(connection);
-    let migrated = migrate(&mut client).await;
-    drop(client);
-    // The connection ends with its client; what it says on the way is no news after the result.
-    let _ = driver.await;
+pub async fn run(config: &MigrationConfig) -> Result<Migrated, MigrationError> {
+    let connector = Connector::new(&Login {
+        url: &config.owner_url,
+        iam_auth: config.iam_auth,
+        region: config.region.as_deref(),
+        ca_file: config.ca_file.as_deref(),
+        connect_timeout: CONNECT_TIMEOUT,
+    })?;
+    let mut session = connector.connect().await?;
+    let migrated = migrate(&mut session.client).await;
+    session.close().await;
     migrated
 }
 
@@ -48,8 +67,9 @@ async fn migrate(client: &mut tokio_postgres::Client) -> Result<Migrated, Migrat
     client
         .execute_typed(include_str!("sql/lock_migrations.sql"), &[(&LOCK, tokio_postgres::types::Type::INT8)])
         .await?;
-    let report = embedded::migrations::runner().run_async(client).await?;
-    let version = embedded::migrations::runner().get_last_applied_migration_async(client).await?;
+    let runner = embedded::migrations::runner().set_abort_missing(false);
+    let report = runner.run_async(client).await?;
+    let version = runner.get_last_applied_migration_async(client).await?;
     Ok(Migrated {
         applied: report.applied_migrations().iter().map(ToString::to_string).collect(),
         version: version.map_or(0, |migration| migration.version()),

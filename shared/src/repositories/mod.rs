@@ -1,18 +1,23 @@
 //! The ledger on PostgreSQL. SQL lives in `sql/`, one file a statement; the executor owns what all of them share.
 //! Knows ports and domain, neither use cases nor HTTP. A transaction never leaves this module.
 
+mod connector;
 mod create_payment;
 mod database;
 mod executor;
 mod failure;
 mod get_payment;
+mod password;
 mod payment_row;
 mod purge_expired_keys;
+mod tls;
 
 #[cfg(feature = "migrations")]
 pub mod migrations;
 
+pub use connector::ConnectError;
 pub use database::{Database, DatabaseError};
+pub use password::PasswordSource;
 
 /// The ledger on a PostgreSQL database; implements every port.
 #[derive(Clone, Debug)]

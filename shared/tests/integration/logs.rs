@@ -1,64 +1,6 @@
 //! What the functions log: one line that explains each request, and never what a client entrusted to us.
 
-use std::io::Write;
-use std::sync::{Arc, LazyLock, Mutex};
-
-use serde_json::Value;
-use tracing::Dispatch;
-use tracing::subscriber::DefaultGuard;
-use tracing_subscriber::fmt::MakeWriter;
-
-use crate::support::{Api, Fault, Pay};
-
-/// Everything that this thread logs while the guard lives.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-/// While only one subscriber exists, tracing asks the thread that first reaches a log statement whether anybody listens,
-/// and remembers a "no" of another test's thread for ever. A second one makes it ask the subscribers.
-static ANOTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(tracing_subscriber::registry()));
-
-impl Log {
-    fn capture() -> (Self, DefaultGuard) {
-        LazyLock::force(&ANOTHER);
-        let log = Self::default();
-        let subscriber = tracing_subscriber::fmt()
-            .json()
-            .flatten_event(true)
-            .with_max_level(tracing::Level::TRACE)
-            .with_writer(log.clone())
-            .finish();
-        (log, tracing::subscriber::set_default(subscriber))
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-
-    /// The lines about requests.
-    fn requests(&self) -> Vec<Value> {
-        let lines = self.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>();
-        lines.into_iter().filter(|line| line["message"] == "request").collect()
-    }
-}
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Log {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
+use crate::support::{Api, Fault, Log, Pay};
 
 #[tokio::test]
 async fn each_request_is_one_line_with_its_outcome_round_trips_and_duration() {

@@ -4,7 +4,7 @@ use futures_util::join;
 use payments::repositories::migrations::{self, MigrationError};
 
 use crate::support::TestDatabase;
-use crate::support::database::{MIGRATION, migrate};
+use crate::support::database::{MIGRATION, migrate, owner};
 
 /// The version of this source's schema: the number of the last file.
 const VERSION: i32 = 4;
@@ -35,10 +35,10 @@ async fn the_report_is_what_the_function_answers_with() {
 #[tokio::test]
 async fn two_at_once_both_succeed_and_apply_each_migration_once() {
     let database = TestDatabase::empty().await;
-    let url = database.owner_url();
+    let owner = owner(&database.owner_url());
     let _turn = MIGRATION.lock().await;
 
-    let (one, other) = join!(migrations::run(&url), migrations::run(&url));
+    let (one, other) = join!(migrations::run(&owner), migrations::run(&owner));
 
     let (one, other) = (one.unwrap(), other.unwrap());
     assert_eq!(one.applied.len() + other.applied.len(), usize::try_from(VERSION).unwrap());
@@ -54,7 +54,7 @@ async fn an_applied_migration_that_was_changed_is_refused() {
     let sql = "UPDATE refinery_schema_history SET checksum = '1' WHERE version = 1";
     database.owner().await.execute(sql, &[]).await.unwrap();
 
-    let refused = migrations::run(&database.owner_url()).await;
+    let refused = migrations::run(&owner(&database.owner_url())).await;
 
     assert!(matches!(refused, Err(MigrationError::Migration(_))), "{refused:?}");
 }
@@ -63,7 +63,19 @@ async fn an_applied_migration_that_was_changed_is_refused() {
 async fn a_database_that_cannot_be_reached_is_an_error_and_no_panic() {
     let unreachable = "postgres://postgres@127.0.0.1:1/postgres";
 
-    let refused = migrations::run(unreachable).await;
+    let refused = migrations::run(&owner(unreachable)).await;
 
-    assert!(matches!(refused, Err(MigrationError::Database(_))), "{refused:?}");
+    assert!(matches!(refused, Err(MigrationError::Connection(_))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn after_a_rollback_an_older_version_leaves_the_newer_schema_as_it_is() {
+    let database = TestDatabase::new().await;
+    let sql = "INSERT INTO refinery_schema_history (version, name, applied_on, checksum)
+               SELECT 99, 'from_the_future', applied_on, '1' FROM refinery_schema_history WHERE version = 1";
+    database.owner().await.execute(sql, &[]).await.unwrap();
+
+    let migrated = migrate(&database.owner_url()).await;
+
+    assert_eq!((migrated.applied, migrated.version), (Vec::new(), 99));
 }

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use payments::config::MigrationConfig;
 use payments::repositories::migrations;
 use tokio_postgres::Client;
 
@@ -89,7 +90,9 @@ impl PaymentStack {
     /// Migrates the database and serves the functions, which must be built.
     pub(crate) async fn start(cargo_lambda: &Path, database: Database, serving: &Serving) -> Result<Self> {
         let owner_url = database.owner_url();
-        let migrated = migrations::run(&owner_url).await.context("cannot migrate the database")?;
+        let migrated = migrations::run(&MigrationConfig::with_url(owner_url.clone()))
+            .await
+            .context("cannot migrate the database")?;
         println!("  schema version {} ({} migrations applied now)", migrated.version, migrated.applied.len());
         let ledger = postgres::connect(&owner_url).await?;
         let database_url = fixtures::app_url(&ledger, &owner_url, &database.app_password()).await?;

@@ -1,6 +1,6 @@
 //! A database for one test, cloned from a template that is migrated once.
 
-use payments::config::DatabaseConfig;
+use payments::config::{DatabaseConfig, MigrationConfig};
 use payments::repositories::migrations::{self, Migrated};
 use payments::repositories::{Database, PostgresLedger};
 use tokio::sync::{Mutex, OnceCell};
@@ -63,7 +63,16 @@ impl TestDatabase {
 
 /// The settings of the functions, with a pool of `connections`.
 pub(crate) fn config(url: String, connections: usize) -> DatabaseConfig {
-    DatabaseConfig { url, pool_size: connections, connect_timeout_ms: 2_000, statement_timeout_ms: 6_000 }
+    DatabaseConfig {
+        url,
+        iam_auth: false,
+        region: None,
+        ca_file: None,
+        pool_size: connections,
+        connect_timeout_ms: 2_000,
+        statement_timeout_ms: 6_000,
+        idle_check_ms: 5_000,
+    }
 }
 
 /// A ledger with these settings.
@@ -74,7 +83,12 @@ pub(crate) fn ledger_with(config: &DatabaseConfig) -> PostgresLedger {
 /// Migrates a database. Roles belong to the whole server: one migration of this process at a time.
 pub(crate) async fn migrate(url: &str) -> Migrated {
     let _turn = MIGRATION.lock().await;
-    migrations::run(url).await.unwrap()
+    migrations::run(&owner(url)).await.unwrap()
+}
+
+/// The settings of a migration at that URL.
+pub(crate) fn owner(url: &str) -> MigrationConfig {
+    MigrationConfig::with_url(url.to_owned())
 }
 
 /// The same server and database, as the application's role.

@@ -3,12 +3,16 @@
 use std::time::{Duration, Instant};
 
 pub(crate) mod api;
+pub(crate) mod certificates;
 pub(crate) mod database;
 pub(crate) mod faults;
 pub(crate) mod frontend;
 pub(crate) mod hold;
 pub(crate) mod ledger;
+pub(crate) mod log;
+pub(crate) mod pgbouncer;
 pub(crate) mod signing;
+pub(crate) mod tls_postgres;
 pub(crate) mod wire;
 
 pub(crate) use api::{Answer, Api, Pay};
@@ -16,6 +20,8 @@ pub(crate) use database::TestDatabase;
 pub(crate) use faults::Fault;
 pub(crate) use hold::Hold;
 pub(crate) use ledger::Ledger;
+pub(crate) use log::Log;
+pub(crate) use pgbouncer::PgBouncer;
 pub(crate) use wire::Wire;
 
 /// A variable that `cargo xtask test` sets.

@@ -1,8 +1,8 @@
 //! The network between the application and PostgreSQL: it counts round trips, and fails on demand.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::sync::{Arc, Mutex as StdMutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -27,6 +27,9 @@ struct State {
     lose_requests: AtomicU32,
     lose_replies: AtomicU32,
     silent: AtomicBool,
+    connections: AtomicU32,
+    dead: AtomicU32,
+    heard: StdMutex<Vec<u8>>,
 }
 
 impl Wire {
@@ -54,6 +57,11 @@ impl Wire {
         self.state.syncs.load(SeqCst)
     }
 
+    /// Everything that clients have said, as it was on the wire.
+    pub(crate) fn heard(&self) -> Vec<u8> {
+        self.state.heard.lock().unwrap().clone()
+    }
+
     /// The next `n` requests break the connection before they reach the server.
     pub(crate) fn lose_requests(&self, n: u32) {
         self.state.lose_requests.store(n, SeqCst);
@@ -67,6 +75,16 @@ impl Wire {
     /// From now on connections are accepted and kept, and nothing passes.
     pub(crate) fn fall_silent(&self) {
         self.state.silent.store(true, SeqCst);
+    }
+
+    /// The connections of now carry nothing any more, and nobody is told; new ones are carried.
+    pub(crate) fn let_connections_die(&self) {
+        self.state.dead.store(self.connections(), SeqCst);
+    }
+
+    /// How many connections there have been.
+    pub(crate) fn connections(&self) -> u32 {
+        self.state.connections.load(SeqCst)
     }
 
     /// From now on new connections are carried again; the old ones stay silent.
@@ -104,6 +122,7 @@ impl Wire {
 
 /// Carries one connection until either side ends it or the wire breaks it.
 async fn carry(mut client: TcpStream, state: Arc<State>) {
+    let number = state.connections.fetch_add(1, SeqCst);
     let mut server = TcpStream::connect(&state.server).await.unwrap();
     client.set_nodelay(true).unwrap();
     server.set_nodelay(true).unwrap();
@@ -114,6 +133,7 @@ async fn carry(mut client: TcpStream, state: Arc<State>) {
         let (bytes, to) = tokio::select! {
             read = client.read(&mut request) => {
                 let bytes = read.map_or(&[][..], |n| &request[..n]);
+                state.heard.lock().unwrap().extend_from_slice(bytes);
                 let syncs = frontend.syncs_in(bytes);
                 state.syncs.fetch_add(syncs, SeqCst);
                 if syncs > 0 && spend(&state.lose_requests) {
@@ -132,7 +152,7 @@ async fn carry(mut client: TcpStream, state: Arc<State>) {
             }
         };
         // What was swallowed once cannot be continued.
-        silent |= state.silent.load(SeqCst);
+        silent |= state.silent.load(SeqCst) || number < state.dead.load(SeqCst);
         if bytes.is_empty() || !silent && to.write_all(bytes).await.is_err() {
             return;
         }

@@ -1,0 +1,158 @@
+//! Opens connections to PostgreSQL, and keeps those of the pool usable. Each is encrypted as its URL demands, has a
+//! password of its own, and notices a peer that is gone.
+
+use std::error::Error;
+use std::path::Path;
+use std::time::Duration;
+
+use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
+use postgres_native_tls::MakeTlsConnector;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::{Client, Config, NoTls};
+
+use super::database::DatabaseError;
+use super::password::{self, PasswordSource};
+use super::tls;
+
+/// A peer that acknowledges nothing for this long is gone; without it a half-open connection hangs for minutes.
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(3);
+/// An idle connection is probed after this long, so that a NAT or a proxy in between does not forget it.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+/// The longest wait for the answer of a connection that was idle. One that is alive answers within milliseconds.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Where and how to log in.
+pub(super) struct Login<'a> {
+    pub(super) url: &'a str,
+    pub(super) iam_auth: bool,
+    pub(super) region: Option<&'a str>,
+    pub(super) ca_file: Option<&'a Path>,
+    pub(super) connect_timeout: Duration,
+}
+
+/// No connection could be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// No password could be made.
+    #[error("no token for the database could be signed")]
+    Password(#[source] Box<dyn Error + Send + Sync>),
+    /// The server was not reached, is not who it should be, does not encrypt, or refused the login.
+    #[error("no session with the database")]
+    Session(#[source] tokio_postgres::Error),
+    /// All of it took too long.
+    #[error("connecting took too long")]
+    TimedOut,
+}
+
+/// Opens connections.
+pub(super) struct Connector {
+    config: Config,
+    tls: Option<MakeTlsConnector>,
+    passwords: Option<PasswordSource>,
+    connect_timeout: Duration,
+}
+
+/// An open connection. Dropping it closes the socket at once, whatever the server still has to say.
+pub(super) struct Session {
+    pub(super) client: Client,
+    driver: JoinSet<()>,
+}
+
+impl Connector {
+    /// A connector for a login. Opens nothing yet.
+    pub(super) fn new(login: &Login<'_>) -> Result<Self, DatabaseError> {
+        let mut config: Config = login.url.parse().map_err(DatabaseError::Url)?;
+        tls::settle(&mut config, login.iam_auth)?;
+        config
+            .application_name("payments")
+            .connect_timeout(login.connect_timeout)
+            .tcp_user_timeout(TCP_USER_TIMEOUT)
+            .keepalives_idle(KEEPALIVE)
+            .keepalives_interval(TCP_USER_TIMEOUT)
+            .keepalives_retries(2);
+        let tls = match config.get_ssl_mode() {
+            SslMode::Disable => None,
+            _ => Some(tls::connector(login.ca_file)?),
+        };
+        let passwords = if login.iam_auth { Some(password::iam_tokens(&config, login.region)?) } else { None };
+        Ok(Self { config, tls, passwords, connect_timeout: login.connect_timeout })
+    }
+
+    /// The same connector with other passwords.
+    pub(super) fn with_passwords(self, passwords: PasswordSource) -> Self {
+        Self { passwords: Some(passwords), ..self }
+    }
+
+    /// Opens a connection, within the connector's time.
+    pub(super) async fn connect(&self) -> Result<Session, ConnectError> {
+        // Boxed, so that every statement's future is not as large as a handshake's.
+        timeout(self.connect_timeout, Box::pin(self.open())).await.unwrap_or(Err(ConnectError::TimedOut))
+    }
+
+    async fn open(&self) -> Result<Session, ConnectError> {
+        let mut config = self.config.clone();
+        if let Some(passwords) = &self.passwords {
+            config.password(passwords().await.map_err(ConnectError::Password)?);
+        }
+        let mut driver = JoinSet::new();
+        let client = if let Some(tls) = &self.tls {
+            let (client, connection) = config.connect(tls.clone()).await.map_err(ConnectError::Session)?;
+            driver.spawn(drive(connection));
+            client
+        } else {
+            let (client, connection) = config.connect(NoTls).await.map_err(ConnectError::Session)?;
+            driver.spawn(drive(connection));
+            client
+        };
+        Ok(Session { client, driver })
+    }
+}
+
+async fn drive(connection: impl Future<Output = Result<(), tokio_postgres::Error>>) {
+    if let Err(error) = connection.await {
+        tracing::warn!(cause = ?error, "a database connection broke");
+    }
+}
+
+impl Session {
+    /// Says good-bye and waits until the server has heard it.
+    pub(super) async fn close(self) {
+        let Self { client, mut driver } = self;
+        drop(client);
+        driver.join_next().await;
+    }
+}
+
+/// Opens the connections of a pool, and looks after those that were idle.
+pub(super) struct Sessions {
+    pub(super) connector: Connector,
+    /// A connection that was idle for this long has to prove that it is alive: a frozen process notices neither a
+    /// restart of the database nor a time-out in between.
+    pub(super) check_after: Duration,
+}
+
+impl Manager for Sessions {
+    type Type = Session;
+    type Error = ConnectError;
+
+    async fn create(&self) -> Result<Session, ConnectError> {
+        self.connector.connect().await
+    }
+
+    async fn recycle(&self, session: &mut Session, metrics: &Metrics) -> RecycleResult<ConnectError> {
+        let alive = if session.client.is_closed() {
+            false
+        } else if metrics.last_used() < self.check_after {
+            true
+        } else {
+            timeout(CHECK_TIMEOUT, Box::pin(session.client.check_connection())).await.is_ok_and(|answer| answer.is_ok())
+        };
+        if alive {
+            return Ok(());
+        }
+        tracing::info!(idle_ms = metrics.last_used().as_millis(), "an idle connection was dead and is replaced");
+        Err(RecycleError::message("dead"))
+    }
+}

@@ -1,0 +1,45 @@
+//! Logs and metrics: JSON lines on standard output, as CloudWatch reads them. No call leaves the process for them.
+//! Never a body, a key or a secret in clear.
+
+pub mod metrics;
+
+use tracing::Subscriber;
+use tracing_subscriber::filter::{FilterExt, filter_fn};
+use tracing_subscriber::fmt::{self, MakeWriter, time::UtcTime};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry};
+
+/// Starts logging to standard output. `LOG_LEVEL` names the least level shown (default `info`); metrics have no level.
+pub fn init() {
+    // A second call finds logging started, and that is all it wants.
+    let _ = subscriber(std::io::stdout).try_init();
+}
+
+/// What [`init`] starts, writing elsewhere: logs flat, with timestamp and level; metrics as they are.
+pub fn subscriber<W>(writer: W) -> impl Subscriber + Send + Sync
+where
+    W: for<'a> MakeWriter<'a> + Clone + Send + Sync + 'static,
+{
+    let level = EnvFilter::builder()
+        .with_default_directive(tracing::Level::INFO.into())
+        .with_env_var("LOG_LEVEL")
+        .from_env_lossy();
+    let logs = fmt::layer()
+        .json()
+        .flatten_event(true)
+        .with_current_span(false)
+        .with_span_list(false)
+        .with_target(false)
+        .with_timer(UtcTime::rfc_3339())
+        .with_writer(writer.clone())
+        .with_filter(level.and(filter_fn(|event| event.target() != metrics::TARGET)));
+    let metrics = fmt::layer()
+        .with_ansi(false)
+        .with_level(false)
+        .with_target(false)
+        .without_time()
+        .with_writer(writer)
+        .with_filter(filter_fn(|event| event.target() == metrics::TARGET));
+    Registry::default().with(logs).with(metrics)
+}
