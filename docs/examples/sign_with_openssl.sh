@@ -4,6 +4,7 @@
 # Optional: RECIPIENT_ID, and IDEMPOTENCY_KEY to repeat a payment that may have happened already.
 # openssl takes the secret as an argument, which other users of the same machine can see: for trying out, not for servers.
 set -euo pipefail
+: "${BASE_URL:?not set}" "${KEY_ID:?not set}" "${SECRET:?not set: set -a; . .local/dev.env; set +a}"
 
 random_uuid() { openssl rand -hex 16 | sed -E 's/(.{8})(.{4})(.{4})(.{4})/\1-\2-\3-\4-/'; }
 

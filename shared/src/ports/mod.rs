@@ -19,7 +19,7 @@ pub enum LedgerError {
     /// Too little time was left to start safely. Nothing was sent.
     #[error("too little time is left")]
     DeadlineTooNear,
-    /// The ledger answered with something that this version does not understand: a defect.
-    #[error("the ledger's answer was not understood")]
+    /// The ledger refused what it should not, or answered what this version does not understand: a defect.
+    #[error("the ledger refused or was not understood")]
     Defect(#[source] Box<dyn Error + Send + Sync>),
 }

@@ -146,7 +146,7 @@ impl Lease {
     async fn query(&self, statement: &Statement<'_>) -> Result<Vec<Row>, Failure> {
         match &self.0 {
             Some(connection) => {
-                connection.client.query_typed(statement.sql, &statement.parameters).await.map_err(Failure::Statement)
+                connection.client.query_typed(statement.sql, &statement.parameters).await.map_err(Failure::statement)
             }
             None => Err(Failure::NoTime),
         }

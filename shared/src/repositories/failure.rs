@@ -21,13 +21,44 @@ pub(super) enum Failure {
     TimedOut,
     /// PostgreSQL refused it, or the connection broke.
     #[error("the statement failed")]
-    Statement(#[source] tokio_postgres::Error),
+    Statement(#[source] Refusal),
     /// The row is not what the statement promises.
     #[error("the row was not understood")]
     Row(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The race was lost, but the winner's payment is not there: it was rolled back.
     #[error("the rival vanished")]
     RivalVanished,
+}
+
+/// What PostgreSQL or the connection said. Without PostgreSQL's DETAIL and CONTEXT: they quote rows, and no row belongs
+/// in a log.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(super) struct Refusal {
+    /// `None` when the connection broke instead.
+    state: Option<SqlState>,
+    constraint: Option<String>,
+    connection_lost: bool,
+    message: String,
+}
+
+impl From<tokio_postgres::Error> for Refusal {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let Some(refused) = error.as_db_error() else {
+            return Self {
+                state: None,
+                constraint: None,
+                connection_lost: error.is_closed() || is_io(&error),
+                message: error.to_string(),
+            };
+        };
+        Self {
+            state: Some(refused.code().clone()),
+            constraint: refused.constraint().map(str::to_owned),
+            connection_lost: false,
+            message: format!("{} {}: {}", refused.severity(), refused.code().code(), refused.message()),
+        }
+    }
 }
 
 /// What to do after a failure.
@@ -48,6 +79,11 @@ impl Failure {
         Self::Row(format!("unknown result {result}").into())
     }
 
+    /// PostgreSQL refused a statement, or the connection broke.
+    pub(super) fn statement(error: tokio_postgres::Error) -> Self {
+        Self::Statement(error.into())
+    }
+
     /// The pool had nothing to lend.
     pub(super) fn no_connection(error: PoolError<ConnectError>) -> Self {
         Self::NoConnection(match error {
@@ -60,7 +96,7 @@ impl Failure {
     pub(super) fn leaves_outcome_open(&self) -> bool {
         match self {
             Self::TimedOut => true,
-            Self::Statement(error) => error.code().is_none(),
+            Self::Statement(refusal) => refusal.state.is_none(),
             _ => false,
         }
     }
@@ -70,8 +106,8 @@ impl Failure {
             Self::RivalVanished => NextStep::TryAgain,
             Self::NoConnection(_) | Self::TimedOut => NextStep::TryOnFreshConnection,
             Self::NoTime | Self::Row(_) => NextStep::GiveUp,
-            Self::Statement(error) => match error.code() {
-                None if error.is_closed() || is_io(error) => NextStep::TryOnFreshConnection,
+            Self::Statement(refusal) => match &refusal.state {
+                None if refusal.connection_lost => NextStep::TryOnFreshConnection,
                 None => NextStep::GiveUp,
                 Some(state) => next_step_after(state.code()),
             },
@@ -82,25 +118,23 @@ impl Failure {
     pub(super) fn spoils_connection(&self) -> bool {
         match self {
             Self::TimedOut => true,
-            Self::Statement(error) => error.code().is_none() || self.next_step() == NextStep::TryOnFreshConnection,
+            Self::Statement(refusal) => refusal.state.is_none() || self.next_step() == NextStep::TryOnFreshConnection,
             _ => false,
         }
     }
 
     /// Whether it says that the operation was already done: SQLSTATE 23505 **and** one of these constraints, nothing else.
     pub(super) fn is_duplicate(&self, constraints: &[&str]) -> bool {
-        let Self::Statement(error) = self else {
+        let Self::Statement(refusal) = self else {
             return false;
         };
-        error.as_db_error().is_some_and(|error| {
-            *error.code() == SqlState::UNIQUE_VIOLATION
-                && error.constraint().is_some_and(|name| constraints.contains(&name))
-        })
+        refusal.state == Some(SqlState::UNIQUE_VIOLATION)
+            && refusal.constraint.as_deref().is_some_and(|name| constraints.contains(&name))
     }
 
     /// Whether the role's `lock_timeout` ended the wait for a rival.
     pub(super) fn is_lock_timeout(&self) -> bool {
-        matches!(self, Self::Statement(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE))
+        matches!(self, Self::Statement(refusal) if refusal.state == Some(SqlState::LOCK_NOT_AVAILABLE))
     }
 }
 
@@ -122,7 +156,7 @@ impl From<Failure> for LedgerError {
         match &failure {
             Failure::NoTime => Self::DeadlineTooNear,
             Failure::Row(_) => Self::Defect(failure.into()),
-            Failure::Statement(error) => match error.code() {
+            Failure::Statement(refusal) => match &refusal.state {
                 Some(state) if !is_passing(state.code()) => Self::Defect(failure.into()),
                 _ => Self::Unavailable(failure.into()),
             },

@@ -67,3 +67,20 @@ async fn no_key_and_no_body_is_ever_logged_not_even_of_a_failure() {
     }
     assert_eq!(log.requests().len(), 6);
 }
+
+#[tokio::test]
+async fn a_refused_row_is_logged_by_its_constraint_and_without_its_values() {
+    let (api, ledger) = Api::with_ledger().await;
+    let (log, _guard) = Log::capture();
+    let check = "ALTER TABLE payments ADD CONSTRAINT never_so_much CHECK (amount <> 4321) NOT VALID";
+    ledger.owner.batch_execute(check).await.unwrap();
+    let request = Pay::new(ledger.t1, "k").amount(4321);
+
+    api.pay(request.clone()).await.assert_problem(500, "internal_error");
+
+    let text = log.text();
+    assert!(text.contains("never_so_much") && text.contains("23514"), "{text}");
+    for value in ["4321", "Failing row", &request.recipient.to_string(), &ledger.a.to_string()] {
+        assert!(!text.contains(value), "{value} in {text}");
+    }
+}

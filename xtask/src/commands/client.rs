@@ -63,7 +63,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
             // Before anything is written: a master secret that is not usable must not leave a tenant without a key.
             let credentials = Credentials::issue(masters, tenant.id, 1)?;
             tenant.ensure(&ledger, *balance).await?;
-            print(&credentials, Some(tenant.account));
+            print(&credentials, Some(&tenant));
         }
         Action::Rotate { tenant } => {
             let version = next_version(&ledger, *tenant).await?;
@@ -94,11 +94,12 @@ async fn retire(ledger: &Client, tenant: Uuid, version: i32) -> Result<()> {
     Ok(())
 }
 
-fn print(credentials: &Credentials, account: Option<Uuid>) {
+fn print(credentials: &Credentials, created: Option<&Tenant<'_>>) {
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED);
-    if let Some(account) = account {
-        table.add_row(["account", &account.to_string()]);
+    if let Some(tenant) = created {
+        table.add_row(["tenant", &tenant.id.to_string()]);
+        table.add_row(["account", &tenant.account.to_string()]);
     }
     table.add_row(["key id", &credentials.key_id.to_string()]);
     table.add_row(["secret (base64)", &credentials.secret_base64()]);
