@@ -24,7 +24,7 @@ pub(super) async fn play(server: &Postgres, rounds: usize) -> Result<Scene> {
     }
     Ok(Scene {
         archetype: "feed",
-        key_from: "source, author, content",
+        key_from: "the data",
         rounds,
         sent: rounds * COPIES,
         done,
@@ -32,7 +32,7 @@ pub(super) async fn play(server: &Postgres, rounds: usize) -> Result<Scene> {
         rival: "other text: a post of its own",
         rivals_answered: posted,
         rivals_sent: rounds,
-        effect: "on the bells of 100 followers",
+        effect: "on 100 bells",
         effects: stage.number("SELECT sum(unread)::bigint FROM feeds").await?,
         // Each round publishes two posts, and each is counted once per follower.
         effects_expected: i64::try_from(rounds * 2)? * FOLLOWERS,

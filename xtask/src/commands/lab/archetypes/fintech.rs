@@ -45,7 +45,7 @@ pub(super) async fn play(server: &Postgres, rounds: usize) -> Result<Scene> {
         sent: rounds * COPIES,
         done,
         replayed,
-        rival: "same key, other amount: refused",
+        rival: "other amount: refused",
         rivals_answered: refused,
         rivals_sent: rounds,
         effect: "debits",

@@ -35,15 +35,15 @@ pub(super) async fn play(server: &Postgres, rounds: usize) -> Result<Scene> {
     }
     Ok(Scene {
         archetype: "Git push",
-        key_from: "the commit's id",
+        key_from: "the commit id",
         rounds,
         sent: rounds * COPIES,
         done,
         replayed,
-        rival: "on one parent: one wins, four refused",
+        rival: "one wins, the others refused",
         rivals_answered,
         rivals_sent: rounds * RIVALS,
-        effect: "moves of the branch",
+        effect: "moves",
         effects: stage.number("SELECT count(*) FROM pushes").await?,
         // One by the copies, one by the rivals.
         effects_expected: i64::try_from(rounds * 2)?,

@@ -28,7 +28,7 @@ pub(super) async fn play(server: &Postgres, rounds: usize) -> Result<Scene> {
         sent: rounds * COPIES,
         done,
         replayed,
-        rival: "same key, other text: refused",
+        rival: "other text: refused",
         rivals_answered: refused,
         rivals_sent: rounds,
         effect: "messages",
