@@ -65,3 +65,17 @@ impl Flow {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_are_chosen_by_the_names_that_the_labs_use() {
+        let names = ["anti-pattern", "lock-first", "redis-first", "database-first", "forgets"];
+        let flows = names.map(|name| serde_json::from_value::<Flow>(name.into()).unwrap());
+        let expected = [Flow::AntiPattern, Flow::LockFirst, Flow::RedisFirst, Flow::DatabaseFirst, Flow::Forgets];
+        assert_eq!(flows, expected);
+        assert!(serde_json::from_value::<Flow>("exactly-once".into()).is_err());
+    }
+}

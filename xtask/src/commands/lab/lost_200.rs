@@ -183,7 +183,7 @@ fn conditions(product: &Tally, forgotten: &Tally) -> Vec<Condition> {
 }
 
 fn draw(product: &Tally, forgotten: &Tally) -> String {
-    let mut picture = Picture::new(760, 230, "A lost answer and two retries: the product and a server that forgets");
+    let mut picture = Picture::new(860, 222, "A lost answer and two retries: the product and a server that forgets");
     picture.text(
         12,
         26,
@@ -191,13 +191,13 @@ fn draw(product: &Tally, forgotten: &Tally) -> String {
         colour::INK,
         "One payment: the first answer is lost after COMMIT, the client retries twice.",
     );
-    for (x, label) in [(300, "first try, answer lost"), (470, "retry"), (620, "retry again")] {
+    for (x, label) in [(280, "first try, answer lost"), (500, "retry"), (720, "retry again")] {
         picture.text(x, 62, Anchor::Middle, colour::INK, label);
     }
     for (y, tally) in [(78, product), (142, forgotten)] {
-        picture.stroke((4, y), (756, y), colour::LINE);
+        picture.stroke((4, y), (856, y), colour::LINE);
         picture.text(12, y + 36, Anchor::Start, colour::INK, tally.server);
-        for (x, debit) in [(300, 1), (470, 2), (620, 3)] {
+        for (x, debit) in [(280, 1), (500, 2), (720, 3)] {
             let debited = debit <= tally.max_debits_per_key;
             let (ink, note) = match (debit, debited) {
                 (1, _) => (colour::GOOD, "debit"),
@@ -208,7 +208,7 @@ fn draw(product: &Tally, forgotten: &Tally) -> String {
             picture.text(x, y + 50, Anchor::Middle, ink, note);
         }
     }
-    picture.stroke((4, 206), (756, 206), colour::LINE);
+    picture.stroke((4, 206), (856, 206), colour::LINE);
     picture.finish()
 }
 

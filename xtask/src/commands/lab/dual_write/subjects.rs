@@ -45,6 +45,13 @@ pub(super) struct Subject {
     pub(super) expected: [Expected; 5],
 }
 
+impl Subject {
+    /// Whether it is expected to pay more than once under the load.
+    pub(super) fn loses_races(&self) -> bool {
+        matches!(self.expected, [Expected::Twice, ..])
+    }
+}
+
 use Expected::{Any, NotAtAll, Once, Twice, Unanswered};
 
 /// In the order in which they are shown.

@@ -4,10 +4,10 @@ use super::scene::Scene;
 use crate::commands::lab::picture::{Anchor, Picture, colour};
 
 const COLUMNS: u32 = 2;
-const WIDTH: u32 = 640;
+const WIDTH: u32 = 700;
 const LINE: u32 = 20;
 /// Where the second worker's column begins.
-const SECOND: u32 = 300;
+const SECOND: u32 = 246;
 /// Room for a title above and a space below.
 const FRAME: u32 = 54;
 

@@ -85,7 +85,7 @@ impl Scratch {
 
     /// Waits until one session is held up by the other, and says how PostgreSQL calls that.
     pub(super) async fn until_blocked(&self, waiting: i32, by: i32) -> Result<String> {
-        let question = "SELECT 'waits for A (' || wait_event_type || ', ' || wait_event || ')' FROM pg_stat_activity \
+        let question = "SELECT 'waits for A (' || wait_event || ')' FROM pg_stat_activity \
             WHERE pid = $1 AND wait_event_type = 'Lock' AND $2 = ANY (pg_blocking_pids(pid))";
         let deadline = Instant::now() + LIMIT;
         loop {

@@ -8,7 +8,7 @@ use super::scratch::Scratch;
 use crate::commands::lab::stage::Pace;
 
 /// The wait at the unique index: for the transaction that inserted the same key.
-pub(super) const WAITS: &str = "waits for A (Lock, transactionid)";
+pub(super) const WAITS: &str = "waits for A (transactionid)";
 
 /// What a worker may answer, by what its look-up found.
 fn answer(found: &str) -> &'static str {
