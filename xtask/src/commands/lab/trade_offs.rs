@@ -137,7 +137,7 @@ async fn through_redis(server: &Redis, calls: usize) -> Result<[Measured; 3]> {
         Ok(())
     })
     .await?;
-    let lock = measure("Redis: lock and release", 2, calls, || async {
+    let held = measure("Redis: lock and release", 2, calls, || async {
         let owner = Uuid::new_v4().to_string();
         ask(&connection, redis::cmd("SET").arg("lock").arg(&owner).arg("NX").arg("PX").arg(10_000)).await?;
         let released = ask(&connection, redis::cmd("EVAL").arg(RELEASE).arg(1).arg("lock").arg(&owner)).await?;
@@ -145,7 +145,7 @@ async fn through_redis(server: &Redis, calls: usize) -> Result<[Measured; 3]> {
         Ok(())
     })
     .await?;
-    Ok([look, claim, lock])
+    Ok([look, claim, held])
 }
 
 async fn ask(connection: &MultiplexedConnection, command: &redis::Cmd) -> Result<redis::Value> {
