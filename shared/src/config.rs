@@ -74,6 +74,23 @@ pub struct DatabaseConfig {
     pub idle_check_ms: u64,
 }
 
+impl DatabaseConfig {
+    /// A database at that URL with a pool of `pool_size`, and the defaults for everything else.
+    #[must_use]
+    pub fn with_url(url: String, pool_size: usize) -> Self {
+        Self {
+            url,
+            iam_auth: false,
+            region: None,
+            ca_file: None,
+            pool_size,
+            connect_timeout_ms: 2_000,
+            statement_timeout_ms: 6_000,
+            idle_check_ms: 5_000,
+        }
+    }
+}
+
 /// How the schema's owner reaches the database. Has no `Debug`: the URL may hold a password.
 #[derive(Config)]
 pub struct MigrationConfig {

@@ -33,6 +33,8 @@ enum Command {
     Dev(commands::dev::Arguments),
     /// Send ten parallel duplicates through a network that cuts half of the connections, round after round
     Slo(commands::slo::Arguments),
+    /// Show on real parts what goes wrong, and why ours does not
+    Lab(commands::lab::Arguments),
     /// Run everything that CI runs: check, unit and integration tests, slo
     Test,
     /// Create tenants, issue and retire their signing keys
@@ -70,6 +72,7 @@ async fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Dev(arguments) => commands::dev::run(&arguments).await,
         Command::Slo(arguments) => commands::slo::run(&arguments).await,
+        Command::Lab(arguments) => commands::lab::run(&arguments).await,
         Command::Test => commands::test::run().await,
         Command::Client(arguments) => commands::client::run(&arguments).await,
         Command::Check => commands::check::run().await,

@@ -11,7 +11,7 @@ use crate::ports::{CreatePayment, LedgerAnswer, LedgerError};
 
 use super::database::{Statement, Typed};
 use super::executor::{IdempotentOperation, Settled};
-use super::failure::Failure;
+use super::failure::RowError;
 use super::{PostgresLedger, payment_row};
 
 impl CreatePayment for PostgresLedger {
@@ -131,7 +131,7 @@ impl IdempotentOperation for KeyedPayment {
         second_look(&self.parameters, &self.admission)
     }
 
-    fn answer(&self, row: &Row) -> Result<LedgerAnswer, Failure> {
+    fn answer(&self, row: &Row) -> Result<LedgerAnswer, RowError> {
         answer(row)
     }
 }
@@ -161,7 +161,7 @@ impl IdempotentOperation for UnkeyedPayment {
         second_look(&self.parameters, &self.admission)
     }
 
-    fn answer(&self, row: &Row) -> Result<LedgerAnswer, Failure> {
+    fn answer(&self, row: &Row) -> Result<LedgerAnswer, RowError> {
         // Nobody else knows the id, so a payment that is found under it is this call's own.
         answer(row).map(|answer| match answer {
             LedgerAnswer::Found(payment) => LedgerAnswer::Created(payment),
@@ -182,7 +182,7 @@ fn second_look<'a>(p: &'a Parameters, admission: &'a Admission) -> Statement<'a>
     }
 }
 
-fn answer(row: &Row) -> Result<LedgerAnswer, Failure> {
+fn answer(row: &Row) -> Result<LedgerAnswer, RowError> {
     Ok(match payment_row::result(row)? {
         "created" => LedgerAnswer::Created(payment_row::payment(row)?),
         "found" => LedgerAnswer::Found(payment_row::payment(row)?),
@@ -190,6 +190,6 @@ fn answer(row: &Row) -> Result<LedgerAnswer, Failure> {
         "nonce_reused" => LedgerAnswer::NonceReused,
         "unknown_account" => LedgerAnswer::UnknownAccount,
         "currency_mismatch" => LedgerAnswer::CurrencyMismatch,
-        other => return Err(Failure::unknown_result(other)),
+        other => return Err(RowError::unknown_result(other)),
     })
 }

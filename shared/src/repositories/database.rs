@@ -22,12 +22,14 @@ const FLOOR: Duration = Duration::from_millis(500);
 const RESERVE: Duration = Duration::from_millis(250);
 
 /// Parameters and their types, in the order of their numbers.
-pub(super) type Typed<'a> = Vec<(&'a (dyn ToSql + Sync), Type)>;
+pub type Typed<'a> = Vec<(&'a (dyn ToSql + Sync), Type)>;
 
 /// A statement and its typed parameters.
-pub(super) struct Statement<'a> {
-    pub(super) sql: &'static str,
-    pub(super) parameters: Typed<'a>,
+pub struct Statement<'a> {
+    /// One SQL statement. It returns built-in types only: any other type costs a round trip to ask for its definition.
+    pub sql: &'static str,
+    /// The values of `$1`, `$2`, … with their types.
+    pub parameters: Typed<'a>,
 }
 
 /// A PostgreSQL database, reached through a pool that connects when it is first asked.

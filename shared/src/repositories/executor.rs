@@ -10,7 +10,7 @@ use crate::domain::Invocation;
 use crate::ports::LedgerError;
 
 use super::database::{Database, Statement};
-use super::failure::{Failure, NextStep};
+use super::failure::{Failure, NextStep, RowError};
 
 /// Tries of one call when the database asks for another one.
 const TRIES: u32 = 3;
@@ -20,26 +20,30 @@ const CONNECTIONS: u32 = 2;
 const BACKOFF_MS: u64 = 20;
 
 /// An operation that happens at most once: a statement that claims and acts in one step, and one that looks up what was done.
-pub(super) trait IdempotentOperation: Sync {
+pub trait IdempotentOperation: Sync {
     /// What a row says.
     type Answer: Send;
 
     /// The unique constraints whose violation (23505) means that the operation was already done.
     const ALREADY_DONE: &'static [&'static str];
 
-    /// Claims and acts in one statement; no row means that a live race was lost.
+    /// Claims and acts in one statement; no row means that a live race was lost. It may be sent again at any time, so all of
+    /// it must hang on the claim.
     fn claim(&self) -> Statement<'_>;
 
-    /// Looks the settled operation up; no row means that there is none.
+    /// Looks the settled operation up; no row means that there is none. Sent after the claim, so that its snapshot sees a rival.
     fn look_up(&self) -> Statement<'_>;
 
     /// The answer in a row of either statement.
-    fn answer(&self, row: &Row) -> Result<Self::Answer, Failure>;
+    ///
+    /// # Errors
+    /// [`RowError`] when the row is not what the statements promise: a defect.
+    fn answer(&self, row: &Row) -> Result<Self::Answer, RowError>;
 }
 
 /// The end of an idempotent operation.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Settled<A> {
+pub enum Settled<A> {
     /// It is done, by this call or another.
     Done(A),
     /// A rival held its lock for longer than the bounded wait, and left nothing to see.
@@ -48,18 +52,23 @@ pub(super) enum Settled<A> {
 
 /// Runs operations on a database.
 #[derive(Clone, Debug)]
-pub(super) struct Executor {
+pub struct Executor {
     database: Database,
 }
 
 impl Executor {
-    pub(super) fn new(database: Database) -> Self {
+    /// An executor on that database.
+    #[must_use]
+    pub fn new(database: Database) -> Self {
         Self { database }
     }
 
     /// Runs an idempotent operation to its end. Each try is the same claim again, so a commit whose answer was lost is
     /// found by the next try and not repeated.
-    pub(super) async fn execute<O: IdempotentOperation>(
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the outcome stays unknown within the invocation's time; the same operation, executed again, tells.
+    pub async fn execute<O: IdempotentOperation>(
         &self,
         operation: &O,
         invocation: &Invocation,
@@ -100,7 +109,7 @@ impl Executor {
     ) -> Result<Settled<O::Answer>, Failure> {
         let otherwise = match self.database.run(&operation.claim(), invocation).await {
             Ok(rows) => match rows.first() {
-                Some(row) => return operation.answer(row).map(Settled::Done),
+                Some(row) => return Ok(Settled::Done(operation.answer(row)?)),
                 None => Err(Failure::RivalVanished),
             },
             Err(failure) if failure.is_duplicate(O::ALREADY_DONE) => Err(failure),
@@ -113,7 +122,7 @@ impl Executor {
             Err(failure) if failure.is_lock_timeout() => return Ok(Settled::Busy),
             rows => rows?,
         };
-        rows.first().map_or(otherwise, |row| operation.answer(row).map(Settled::Done))
+        rows.first().map_or(otherwise, |row| Ok(Settled::Done(operation.answer(row)?)))
     }
 
     /// Waits before the next try, or gives up with the failure.

@@ -7,6 +7,37 @@ use crate::ports::LedgerError;
 
 use super::connector::ConnectError;
 
+/// The row is not what its statement promises: a defect, and never an outcome.
+#[derive(Debug, thiserror::Error)]
+#[error("the row was not understood")]
+pub struct RowError(#[source] Box<dyn std::error::Error + Send + Sync>);
+
+impl RowError {
+    /// A row with that in it.
+    #[must_use]
+    pub fn new(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self(cause.into())
+    }
+
+    /// A word in the column `result` that this version does not know.
+    #[must_use]
+    pub fn unknown_result(result: &str) -> Self {
+        Self::new(format!("unknown result {result}"))
+    }
+}
+
+impl From<tokio_postgres::Error> for RowError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::new(error)
+    }
+}
+
+impl From<RowError> for LedgerError {
+    fn from(error: RowError) -> Self {
+        Self::Defect(error.into())
+    }
+}
+
 /// Why a statement gave no rows.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
@@ -23,8 +54,8 @@ pub(super) enum Failure {
     #[error("the statement failed")]
     Statement(#[source] Refusal),
     /// The row is not what the statement promises.
-    #[error("the row was not understood")]
-    Row(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error(transparent)]
+    Row(#[from] RowError),
     /// The race was lost, but the winner's payment is not there: it was rolled back.
     #[error("the rival vanished")]
     RivalVanished,
@@ -74,11 +105,6 @@ pub(super) enum NextStep {
 }
 
 impl Failure {
-    /// A result that this version does not know.
-    pub(super) fn unknown_result(result: &str) -> Self {
-        Self::Row(format!("unknown result {result}").into())
-    }
-
     /// PostgreSQL refused a statement, or the connection broke.
     pub(super) fn statement(error: tokio_postgres::Error) -> Self {
         Self::Statement(error.into())

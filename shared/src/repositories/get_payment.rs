@@ -6,7 +6,7 @@ use crate::domain::{Caller, Invocation, PaymentId};
 use crate::ports::{GetPayment, LedgerError, LookUp};
 
 use super::database::Statement;
-use super::failure::Failure;
+use super::failure::RowError;
 use super::{PostgresLedger, payment_row};
 
 impl GetPayment for PostgresLedger {
@@ -28,7 +28,7 @@ impl GetPayment for PostgresLedger {
         match payment_row::result(row)? {
             "found" => Ok(LookUp::Found(payment_row::payment(row)?)),
             "unknown_caller" => Ok(LookUp::UnknownCaller),
-            other => Err(Failure::unknown_result(other).into()),
+            other => Err(RowError::unknown_result(other).into()),
         }
     }
 }

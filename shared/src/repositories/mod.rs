@@ -1,5 +1,8 @@
 //! The ledger on PostgreSQL. SQL lives in `sql/`, one file a statement; the executor owns what all of them share.
 //! Knows ports and domain, neither use cases nor HTTP. A transaction never leaves this module.
+//!
+//! The executor and what an operation is made of are public: any crate can bring an [`IdempotentOperation`] of its own,
+//! with its own tables, and gets the same guarantee. See `labs/archetypes`.
 
 mod connector;
 mod create_payment;
@@ -16,19 +19,21 @@ mod tls;
 pub mod migrations;
 
 pub use connector::ConnectError;
-pub use database::{Database, DatabaseError};
+pub use database::{Database, DatabaseError, Statement, Typed};
+pub use executor::{Executor, IdempotentOperation, Settled};
+pub use failure::RowError;
 pub use password::PasswordSource;
 
 /// The ledger on a PostgreSQL database; implements every port.
 #[derive(Clone, Debug)]
 pub struct PostgresLedger {
-    executor: executor::Executor,
+    executor: Executor,
 }
 
 impl PostgresLedger {
     /// The ledger on that database.
     #[must_use]
     pub fn new(database: Database) -> Self {
-        Self { executor: executor::Executor::new(database) }
+        Self { executor: Executor::new(database) }
     }
 }

@@ -6,16 +6,16 @@ use uuid::Uuid;
 
 use crate::domain::{AccountId, Currency, MinorUnits, Payment, PaymentId, PaymentStatus, RecipientId, TenantId};
 
-use super::failure::Failure;
+use super::failure::RowError;
 
 /// The word in the column `result`.
-pub(super) fn result(row: &Row) -> Result<&str, Failure> {
-    row.try_get("result").map_err(|error| Failure::Row(error.into()))
+pub(super) fn result(row: &Row) -> Result<&str, RowError> {
+    Ok(row.try_get("result")?)
 }
 
 /// The payment in the other columns.
-pub(super) fn payment(row: &Row) -> Result<Payment, Failure> {
-    read(row).map_err(Failure::Row)
+pub(super) fn payment(row: &Row) -> Result<Payment, RowError> {
+    read(row).map_err(RowError::new)
 }
 
 fn read(row: &Row) -> Result<Payment, Box<dyn std::error::Error + Send + Sync>> {

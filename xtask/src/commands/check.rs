@@ -105,7 +105,7 @@ fn rules_on(files: &[RepositoryFile]) -> Vec<Check> {
         Check::of("sizes, names and headers of files", rules::layout::check(files)),
         Check::of("SQL lies in .sql files", rules::sql::check(files)),
         Check::of("links and anchors in Markdown", rules::links::check(files)),
-        Check::of("tests cited by decision records exist", rules::citations::check(files)),
+        Check::of("tests cited by documents exist", rules::citations::check(files)),
     ]
 }
 

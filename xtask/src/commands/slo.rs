@@ -2,8 +2,8 @@
 //!
 //! Round after round: one key, one fresh account, ten clients that retry until they hear 200. Then the database is asked.
 
-mod faults;
-mod rounds;
+pub(crate) mod faults;
+pub(crate) mod rounds;
 mod settle;
 mod verdict;
 
@@ -19,6 +19,7 @@ use crate::stack::toxiproxy::Toxiproxy;
 use crate::tools::{self, pypi};
 use crate::{report, workspace};
 
+use rounds::Load;
 pub(crate) use verdict::Figures;
 
 /// Options of `slo`.
@@ -61,8 +62,10 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
 
 /// What `slo` needs beside a stack.
 pub(crate) struct Tools {
-    k6: std::path::PathBuf,
-    toxiproxy: std::path::PathBuf,
+    /// The load generator.
+    pub(crate) k6: std::path::PathBuf,
+    /// The broken network.
+    pub(crate) toxiproxy: std::path::PathBuf,
 }
 
 impl Tools {
@@ -76,10 +79,11 @@ impl Tools {
 pub(crate) async fn run_on(stack: &mut PaymentStack, tools: &Tools, arguments: &Arguments) -> Result<Figures> {
     let started = Instant::now();
     let mut toxiproxy = Toxiproxy::start(&tools.toxiproxy, "slo").await?;
-    let broken_url = faults::open(&toxiproxy, stack.parts.functions.port()).await?;
+    let broken_url = faults::open(&toxiproxy, "api", stack.parts.functions.port()).await?;
     println!("rounds");
+    let load = Load { k6: &tools.k6, logs: "slo", rounds: arguments.rounds, vus: arguments.vus };
     let rounds = tokio::select! {
-        rounds = rounds::run(&stack.ledger, &tools.k6, &broken_url, arguments) => rounds?,
+        rounds = rounds::run(&stack.ledger, &load, &broken_url) => rounds?,
         error = stack.parts.broken() => return Err(error),
         error = toxiproxy.broken() => return Err(error),
     };

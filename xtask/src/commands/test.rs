@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 
 use self::suites::{Suite, Suites};
-use super::{check, slo};
+use super::{check, lab, slo};
 use crate::stack::functions::{self, AuthMode, LOCAL_MASTER_SECRETS};
 use crate::stack::payments::{Database, PaymentStack, Serving};
 use crate::stack::ports;
@@ -27,6 +27,7 @@ struct Tools {
     postgres: tools::postgres::Binaries,
     pgbouncer: PathBuf,
     slo: slo::Tools,
+    lab: lab::Tools,
     signing_clients: SigningClients,
 }
 
@@ -39,6 +40,7 @@ impl Tools {
             postgres: tools::postgres::provide_with_tls()?,
             pgbouncer: tools::pgbouncer::provide()?,
             slo: slo::Tools::provide()?,
+            lab: lab::Tools::provide()?,
             signing_clients: SigningClients::provide()?,
         })
     }
@@ -76,6 +78,10 @@ async fn run_suites(suites: &mut Suites) -> Result<()> {
     let conditions = figures.conditions();
     let met = conditions.iter().filter(|(_, _, met)| *met).count();
     suites.add(Suite::new("slo", met, conditions.len() - met));
+
+    println!("\nlabs");
+    let (held, missed) = lab::run_quick_on(&stack, &tools.lab).await?;
+    suites.add(Suite::new("labs", held, missed));
     Ok(())
 }
 

@@ -1,4 +1,5 @@
-//! A decision record names the tests that keep it true: each test it cites in "Confirmation" must exist.
+//! Documents name the tests that keep them true, and each test that they name must exist: decision records in their
+//! "Confirmation", documents that teach anywhere.
 
 use std::collections::HashSet;
 
@@ -8,20 +9,34 @@ use super::files::RepositoryFile;
 /// Words that make a name a sentence: shorter names in backticks are not taken for tests.
 const WORDS: usize = 4;
 
-/// Checks `docs/adr/*.md`.
+/// Documents that teach, by how their paths begin: a name in them that leads nowhere leads a reader astray.
+const TEACHING: [&str; 4] = ["docs/archetypes/", "docs/checklist", "docs/course", "docs/trade-offs"];
+
+/// Checks `docs/adr/*.md` and the documents that teach.
 pub(crate) fn check(files: &[RepositoryFile]) -> Vec<Finding> {
     let tests: HashSet<&str> =
         files.iter().filter(|file| file.is("rs")).flat_map(|file| functions(&file.text)).collect();
-    let records = files.iter().filter(|file| file.path.starts_with("docs/adr/") && file.is("md"));
-    records.flat_map(|record| missing(record, &tests)).collect()
+    files.iter().filter(|file| file.is("md")).flat_map(|document| missing(document, &tests)).collect()
 }
 
-fn missing(record: &RepositoryFile, tests: &HashSet<&str>) -> Vec<Finding> {
-    let cited = confirmation(&record.text).flat_map(|(number, line)| names(line).map(move |name| (number, name)));
+fn missing(document: &RepositoryFile, tests: &HashSet<&str>) -> Vec<Finding> {
+    let cited =
+        citing_lines(document).into_iter().flat_map(|(number, line)| names(line).map(move |name| (number, name)));
     cited
         .filter(|(_, name)| !tests.contains(name))
-        .map(|(number, name)| Finding::new(format!("{}:{number}", record.path), format!("no test is named `{name}`")))
+        .map(|(number, name)| Finding::new(format!("{}:{number}", document.path), format!("no test is named `{name}`")))
         .collect()
+}
+
+/// The lines in which names of tests are citations, with their numbers.
+fn citing_lines(document: &RepositoryFile) -> Vec<(usize, &str)> {
+    if TEACHING.iter().any(|start| document.path.starts_with(start)) {
+        return document.text.lines().enumerate().map(|(index, line)| (index + 1, line)).collect();
+    }
+    if document.path.starts_with("docs/adr/") {
+        return confirmation(&document.text).collect();
+    }
+    Vec::new()
 }
 
 /// The lines of the section "Confirmation", with their numbers.
@@ -35,9 +50,9 @@ fn confirmation(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Names of tests in backticks; a path before the name (`module::name`) is left out.
+/// Names of tests in backticks, alone or in a command; a path before the name (`module::name`) is left out.
 fn names(line: &str) -> impl Iterator<Item = &str> {
-    let quoted = line.split('`').skip(1).step_by(2);
+    let quoted = line.split('`').skip(1).step_by(2).flat_map(str::split_whitespace);
     quoted.filter_map(|text| text.rsplit("::").next()).filter(|name| is_sentence(name))
 }
 
@@ -69,5 +84,19 @@ mod tests {
             file("shared/tests/integration/c1.rs", "    async fn a_replay_is_the_same() {\n"),
         ];
         assert_eq!(check(&files), [Finding::new("docs/adr/0002-x.md:4", "no test is named `a_test_that_is_gone`")]);
+    }
+
+    #[test]
+    fn documents_that_teach_are_checked_in_every_line_and_in_commands() {
+        let text = "| 1 | `a_replay_is_the_same` |\n| 2 | `cargo test -p x a_test_that_is_gone` |\n";
+        let files = [
+            file("docs/checklist.md", text),
+            file("docs/course.ru.md", text),
+            file("docs/operations.md", text),
+            file("labs/archetypes/tests/archetypes/feed.rs", "async fn a_replay_is_the_same() {\n"),
+        ];
+        let expected = ["docs/checklist.md:2", "docs/course.ru.md:2"]
+            .map(|place| Finding::new(place, "no test is named `a_test_that_is_gone`"));
+        assert_eq!(check(&files), expected);
     }
 }

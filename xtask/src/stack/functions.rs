@@ -101,6 +101,11 @@ impl Functions {
         self.process.log().to_path_buf()
     }
 
+    /// Ends emulator and functions at once, in the middle of whatever they do.
+    pub(crate) fn crash(mut self) {
+        self.process.crash();
+    }
+
     /// The emulator's process, to be watched.
     pub(crate) fn process(&mut self) -> &mut Process {
         &mut self.process

@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows a command or a tool's provenance: binaries come in as paths.
 
+pub(crate) mod dual_write;
 pub(crate) mod family;
 pub(crate) mod functions;
 pub(crate) mod http;
@@ -11,5 +12,6 @@ pub(crate) mod payments;
 pub(crate) mod ports;
 pub(crate) mod postgres;
 pub(crate) mod process;
+pub(crate) mod redis;
 pub(crate) mod server_user;
 pub(crate) mod toxiproxy;

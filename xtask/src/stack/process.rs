@@ -102,6 +102,14 @@ impl Process {
         family::kill(&started);
     }
 
+    /// Ends the process and everything it started at once, as a crash would: nothing is finished and nothing tidied up.
+    pub(crate) fn crash(&mut self) {
+        let started = family::of(self.pid);
+        let _ = kill_process_group(self.pid, Signal::KILL);
+        family::kill(&started);
+        self.wait_until_ended(GRACE);
+    }
+
     fn ask_to_stop(&self) {
         // A process that ended a moment ago is what we want: the error carries nothing to act on.
         let _ = match self.stop {

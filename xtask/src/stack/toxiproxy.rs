@@ -79,6 +79,13 @@ impl Toxiproxy {
         self.post(&format!("proxies/{proxy}/toxics"), toxic).await
     }
 
+    /// Takes a fault away; the connections that it held up go on.
+    pub(crate) async fn remove(&self, proxy: &str, toxic: &str) -> Result<()> {
+        let answer = self.client.delete(format!("{}/proxies/{proxy}/toxics/{toxic}", self.api)).send().await?;
+        anyhow::ensure!(answer.status().is_success(), "Toxiproxy keeps {toxic}: {}", answer.status());
+        Ok(())
+    }
+
     /// Resolves with an error when the server has ended by itself.
     pub(crate) async fn broken(&mut self) -> anyhow::Error {
         self.process.broken().await

@@ -1,6 +1,7 @@
 //! Debian's packages, unpacked into a folder where that is enough: needs neither root nor a package that stays.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -41,6 +42,19 @@ pub(super) fn install(package: &str) -> Result<()> {
     let mut apt = Command::new("apt-get");
     apt.args(["install", "--yes", "--quiet", "--no-install-recommends", package]);
     run(apt.env("DEBIAN_FRONTEND", "noninteractive"))
+}
+
+/// A script `name` that runs `program` with the unpacked libraries, wherever the folder is moved.
+pub(super) fn write_wrapper(into: &Path, name: &str, program: &str) -> Result<()> {
+    let script = format!(
+        "#!/bin/sh\nhere=$(dirname \"$(readlink -f \"$0\")\")\n\
+        LD_LIBRARY_PATH=$(echo \"$here\"/usr/lib/*-linux-gnu)${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}\n\
+        export LD_LIBRARY_PATH\nexec \"$here/{program}\" \"$@\"\n"
+    );
+    let path = into.join(name);
+    fs::write(&path, script)?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+    Ok(())
 }
 
 fn download(packages: &[String], into: &Path) -> Result<()> {

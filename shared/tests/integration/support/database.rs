@@ -63,16 +63,7 @@ impl TestDatabase {
 
 /// The settings of the functions, with a pool of `connections`.
 pub(crate) fn config(url: String, connections: usize) -> DatabaseConfig {
-    DatabaseConfig {
-        url,
-        iam_auth: false,
-        region: None,
-        ca_file: None,
-        pool_size: connections,
-        connect_timeout_ms: 2_000,
-        statement_timeout_ms: 6_000,
-        idle_check_ms: 5_000,
-    }
+    DatabaseConfig::with_url(url, connections)
 }
 
 /// A ledger with these settings.

@@ -5,20 +5,18 @@ use serde_json::json;
 
 use crate::stack::toxiproxy::{Stream, Toxic, Toxiproxy};
 
-const PROXY: &str = "api";
-
 /// The share of connections cut before the request reaches the server.
 const CUT_REQUEST: f64 = 0.25;
 /// The share of the others cut after the server has answered, by either of two ways to lose an answer.
 const CUT_ANSWER: f64 = 1.0 / 3.0;
 
-/// Opens the way to the API through the broken network and returns its base URL.
+/// Opens the way to the API on that port through the broken network and returns its base URL.
 ///
 /// (1 − 0.25) × (1 − 1/3) = 1/2: half of the connections carry an answer home.
-pub(crate) async fn open(toxiproxy: &Toxiproxy, api_port: u16) -> Result<String> {
-    let port = toxiproxy.proxy(PROXY, api_port).await?;
+pub(crate) async fn open(toxiproxy: &Toxiproxy, name: &str, api_port: u16) -> Result<String> {
+    let port = toxiproxy.proxy(name, api_port).await?;
     for toxic in toxics() {
-        toxiproxy.add(PROXY, &toxic).await?;
+        toxiproxy.add(name, &toxic).await?;
     }
     Ok(format!("http://127.0.0.1:{port}"))
 }

@@ -10,30 +10,29 @@ use serde::Deserialize;
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use super::Arguments;
 use crate::fixtures::{self, Tenant};
 use crate::signing::Credentials;
 use crate::workspace;
 
 /// Minor units of each payment.
-pub(super) const AMOUNT: i64 = 2500;
+pub(crate) const AMOUNT: i64 = 2500;
 /// Minor units of each round's account: enough for every duplicate to do damage.
-pub(super) const BALANCE: i64 = 1_000_000;
+pub(crate) const BALANCE: i64 = 1_000_000;
 
 /// What the clients of one round saw.
-pub(super) struct Round {
+pub(crate) struct Round {
     /// The round's account.
-    pub(super) account: Uuid,
+    pub(crate) account: Uuid,
     /// Attempts of all clients.
-    pub(super) attempts: u64,
+    pub(crate) attempts: u64,
     /// Attempts that got no answer.
-    pub(super) attempts_cut: u64,
+    pub(crate) attempts_cut: u64,
     /// Clients whose last answer was 200.
-    pub(super) final_200: u64,
+    pub(crate) final_200: u64,
     /// Clients that gave up with anything else.
-    pub(super) final_non_200: u64,
+    pub(crate) final_non_200: u64,
     /// The payment ids they were told.
-    pub(super) payment_ids: HashSet<Uuid>,
+    pub(crate) payment_ids: HashSet<Uuid>,
 }
 
 /// The file that the k6 script writes at its end.
@@ -51,20 +50,32 @@ struct Client200 {
     payment_id: Option<Uuid>,
 }
 
-/// Runs all rounds, one after the other.
-pub(super) async fn run(ledger: &Client, k6: &Path, base_url: &str, arguments: &Arguments) -> Result<Vec<Round>> {
+/// How much to send, and with what.
+pub(crate) struct Load<'a> {
+    /// The load generator.
+    pub(crate) k6: &'a Path,
+    /// The stack whose logs folder is used.
+    pub(crate) logs: &'static str,
+    /// Rounds, each with a key and an account of its own.
+    pub(crate) rounds: u16,
+    /// Parallel clients per round.
+    pub(crate) vus: u16,
+}
+
+/// Runs all rounds, one after the other, against the API at `base_url`.
+pub(crate) async fn run(ledger: &Client, load: &Load<'_>, base_url: &str) -> Result<Vec<Round>> {
     let tenant = Tenant { id: Uuid::new_v4(), name: "slo", account: Uuid::new_v4() };
     tenant.ensure(ledger, BALANCE).await?;
-    let files = Files::create()?;
+    let files = Files::create(load.logs)?;
     let mut rounds = Vec::new();
-    for number in 1..=arguments.rounds {
+    for number in 1..=load.rounds {
         let account = Uuid::new_v4();
         fixtures::ensure_account(ledger, tenant.id, account, BALANCE).await?;
-        let round = one(k6, base_url, &tenant, account, arguments.vus, &files).await?;
+        let round = one(load, base_url, &tenant, account, &files).await?;
         let debited = BALANCE - fixtures::balance(ledger, account).await?;
         println!(
             "  {number:>3}/{}  {} × 200, {} other, {} payment id, {debited} debited, {} attempts, {} cut",
-            arguments.rounds,
+            load.rounds,
             round.final_200,
             round.final_non_200,
             round.payment_ids.len(),
@@ -84,8 +95,8 @@ struct Files {
 }
 
 impl Files {
-    fn create() -> Result<Self> {
-        let folder = workspace::logs("slo");
+    fn create(logs: &str) -> Result<Self> {
+        let folder = workspace::logs(logs);
         fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
         Ok(Self {
             summary: folder.join("k6-summary.json"),
@@ -102,7 +113,7 @@ impl Files {
     }
 }
 
-async fn one(k6: &Path, base_url: &str, tenant: &Tenant<'_>, account: Uuid, vus: u16, files: &Files) -> Result<Round> {
+async fn one(load: &Load<'_>, base_url: &str, tenant: &Tenant<'_>, account: Uuid, files: &Files) -> Result<Round> {
     files.clear();
     let credentials = Credentials::local(tenant.id)?;
     let log = fs::File::create(&files.log).with_context(|| format!("cannot write {}", files.log.display()))?;
@@ -113,10 +124,10 @@ async fn one(k6: &Path, base_url: &str, tenant: &Tenant<'_>, account: Uuid, vus:
         ("ACCOUNT_ID", account.to_string()),
         ("IDEMPOTENCY_KEY", format!("slo-{}", Uuid::new_v4())),
         ("AMOUNT", AMOUNT.to_string()),
-        ("VUS", vus.to_string()),
+        ("VUS", load.vus.to_string()),
         ("SUMMARY_FILE", files.summary.display().to_string()),
     ];
-    let mut command = tokio::process::Command::new(k6);
+    let mut command = tokio::process::Command::new(load.k6);
     command
         .args(["run", "--quiet", "--no-usage-report", "--log-format", "raw", "--console-output"])
         .arg(&files.clients);
