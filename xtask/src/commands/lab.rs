@@ -70,7 +70,8 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The quick forms of the labs that need a whole stack, on one that is up: conditions that hold, and conditions that do not.
+/// The quick forms of the labs, those that need a whole stack on one that is up: conditions that hold, and conditions that
+/// do not.
 pub(crate) async fn run_quick_on(stack: &PaymentStack, tools: &Tools) -> Result<(usize, usize)> {
     let toxiproxy = Toxiproxy::start(&tools.slo.toxiproxy, STACK).await?;
     let stage = View { stack, toxiproxy: &toxiproxy, tools };
@@ -79,8 +80,7 @@ pub(crate) async fn run_quick_on(stack: &PaymentStack, tools: &Tools) -> Result<
         lost_200::run(&stage, Pace::Quick).await?,
         dual_write::run(&stage, Pace::Quick).await?,
     ];
-    let mut held = 0;
-    let mut missed = 0;
+    let (mut held, mut missed) = archetypes::run_quick().await?;
     for shown in &all {
         shown.publish(false)?;
         shown.missed().iter().for_each(|condition| eprintln!("  {}: {condition}", shown.lab));

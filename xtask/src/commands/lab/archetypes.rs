@@ -62,8 +62,26 @@ impl Scene {
     }
 }
 
-/// Plays all scenes on a server of its own; fails if anything happened twice or not at all.
+/// Plays all scenes; fails if anything happened twice or not at all.
 pub(super) async fn run(quick: bool) -> Result<()> {
+    let scenes = show(quick).await?;
+    let broken: Vec<&str> = scenes.iter().filter(|scene| !scene.holds()).map(|scene| scene.archetype).collect();
+    if !broken.is_empty() {
+        bail!("not exactly once: {}", broken.join(", "));
+    }
+    println!("\nFour archetypes, one executor: each operation happened once.");
+    Ok(())
+}
+
+/// The quick form: scenes that hold, and scenes that do not.
+pub(super) async fn run_quick() -> Result<(usize, usize)> {
+    let scenes = show(true).await?;
+    let held = count(&scenes, Scene::holds);
+    Ok((held, scenes.len() - held))
+}
+
+/// Plays all scenes on a server of its own, prints the table and writes the report.
+async fn show(quick: bool) -> Result<[Scene; 4]> {
     println!("tools");
     let binaries = tools::postgres::provide()?;
     println!("stack\n  {}", binaries.origin);
@@ -86,12 +104,7 @@ pub(super) async fn run(quick: bool) -> Result<()> {
     println!("\n{}", table(&scenes));
     let figures = json!({ "copies_at_once": COPIES, "scenes": scenes });
     println!("report: {}", workspace::shown(&report::write("lab-archetypes", &figures)?));
-    let broken: Vec<&str> = scenes.iter().filter(|scene| !scene.holds()).map(|scene| scene.archetype).collect();
-    if !broken.is_empty() {
-        bail!("not exactly once: {}", broken.join(", "));
-    }
-    println!("\nFour archetypes, one executor: each operation happened once.");
-    Ok(())
+    Ok(scenes)
 }
 
 /// A database of its own for one archetype.
