@@ -12,7 +12,7 @@ use comfy_table::{CellAlignment, Table};
 use http::request::Parts;
 use payments::auth::Authenticator;
 use payments::auth::http_signature::Nonce;
-use payments::config::DatabaseConfig;
+use payments::config::{DatabaseConfig, MigrationConfig};
 use payments::domain::{
     Caller, Idempotency, IdempotencyKey, Invocation, MinorUnits, RecipientId, TenantId, Withdrawal,
 };
@@ -194,7 +194,7 @@ async fn through_postgres(server: &Postgres, calls: usize) -> Result<[Measured; 
 async fn prepare(server: &Postgres) -> Result<(PostgresLedger, Caller)> {
     server.ensure_database("payments").await?;
     let owner_url = server.url("payments");
-    migrations::run(&owner_url).await?;
+    migrations::run(&MigrationConfig::with_url(owner_url.clone())).await?;
     let owner = postgres::connect(&owner_url).await?;
     let tenant = Tenant { id: Uuid::new_v4(), name: "lab", account: Uuid::new_v4() };
     tenant.ensure(&owner, 1_000_000).await?;

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use anyhow::{Context, Result};
 use futures_util::future::try_join_all;
+use payments::config::MigrationConfig;
 use payments::domain::{Caller, Idempotency, IdempotencyKey, MinorUnits, RecipientId, TenantId, Withdrawal};
 use payments::repositories::{PostgresLedger, migrations};
 use payments::use_cases::{WithdrawIdempotent, WithdrawOutcome};
@@ -19,7 +20,7 @@ const AMOUNT: i64 = 2_500;
 pub(super) async fn play(server: &Postgres, rounds: usize) -> Result<Scene> {
     server.ensure_database("fintech").await?;
     let owner_url = server.url("fintech");
-    migrations::run(&owner_url).await?;
+    migrations::run(&MigrationConfig::with_url(owner_url.clone())).await?;
     let owner = postgres::connect(&owner_url).await?;
     let tenant = Tenant { id: Uuid::new_v4(), name: "lab", account: Uuid::new_v4() };
     tenant.ensure(&owner, BALANCE).await?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use payments::config::MigrationConfig;
 use payments::repositories::migrations;
 use tokio_postgres::{Client, Error};
 use uuid::Uuid;
@@ -46,7 +47,7 @@ impl Scratch {
         server.batch_execute(&format!("CREATE DATABASE {name}")).await?;
         let (base, _) = server_url.rsplit_once('/').context("the database's URL names no database")?;
         let url = format!("{base}/{name}");
-        migrations::run(&url).await.context("cannot migrate the lab's database")?;
+        migrations::run(&MigrationConfig::with_url(url.clone())).await.context("cannot migrate the lab's database")?;
         let observer = postgres::connect(&url).await?;
         observer.batch_execute(TABLES).await?;
         Ok(Self { server_url: server_url.to_owned(), name, url, observer })
