@@ -1,7 +1,9 @@
-//! Where things lie in this checkout. Knows paths and nothing else.
+//! Where things lie in this checkout. Knows paths and cargo, and nothing else.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
 
 /// Variables that `cargo run` sets for xtask itself; a nested cargo that inherits them may rebuild for nothing.
 const OWN_CARGO_VARIABLES: [&str; 5] =
@@ -43,6 +45,13 @@ pub(crate) fn cargo() -> Command {
     command.current_dir(root());
     without_own_cargo_variables(&mut command);
     command
+}
+
+/// Compiles what the arguments select, with the progress for all to see.
+pub(crate) fn build<'a>(selection: impl IntoIterator<Item = &'a str>) -> Result<()> {
+    let status = cargo().args(["build", "--locked"]).args(selection).status().context("cannot run cargo")?;
+    ensure!(status.success(), "it does not compile");
+    Ok(())
 }
 
 /// Removes what `cargo run` told xtask about xtask.

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use self::suites::{Suite, Suites};
 use super::{check, lab, slo};
+use crate::stack::dual_write;
 use crate::stack::functions::{self, AuthMode, LOCAL_MASTER_SECRETS};
 use crate::stack::payments::{Database, PaymentStack, Serving};
 use crate::stack::ports;
@@ -64,6 +65,7 @@ async fn run_suites(suites: &mut Suites) -> Result<()> {
 
     println!("\nbuild");
     functions::build()?;
+    dual_write::build()?;
     compile_tests()?;
     println!("stack\n  {}", tools.postgres.origin);
     let (server, mut stack) = start(&tools).await?;

@@ -88,6 +88,11 @@ impl DualWrite {
     }
 }
 
+/// Compiles the server.
+pub(crate) fn build() -> Result<()> {
+    workspace::build(["--package", NAME])
+}
+
 fn serve(options: &Options, port: u16) -> Result<Process> {
     let mut command = Command::new(target_folder()?.join("debug").join(NAME));
     command

@@ -68,11 +68,7 @@ pub(crate) fn build() -> Result<()> {
     // The emulator runs `cargo run --bin <function>`. Named as there, and without the tools beside them: with those in
     // the build, some dependencies get another profile, and the first request would compile everything again.
     let bins = FUNCTIONS.iter().flat_map(|function| ["--bin", function]);
-    let status = workspace::cargo().args(["build", "--locked"]).args(bins).status().context("cannot run cargo")?;
-    if !status.success() {
-        bail!("the functions do not compile");
-    }
-    Ok(())
+    workspace::build(bins)
 }
 
 impl Functions {

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use crate::commands::slo;
 use crate::fixtures;
+use crate::stack::dual_write;
 use crate::stack::functions::{self, AuthMode};
 use crate::stack::payments::{Database, PaymentStack, Serving};
 use crate::stack::ports;
@@ -70,6 +71,7 @@ impl Stage {
         let tools = Tools::provide()?;
         let database = database().await?;
         functions::build()?;
+        dual_write::build()?;
         let serving = Serving { stack: STACK, port: ports::free()?, concurrency: CLIENTS, auth_mode: AuthMode::Hmac };
         let stack = PaymentStack::start(&tools.cargo_lambda, database, &serving).await?;
         let toxiproxy = Toxiproxy::start(&tools.slo.toxiproxy, STACK).await?;
