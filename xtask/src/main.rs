@@ -33,11 +33,13 @@ enum Command {
     Dev(commands::dev::Arguments),
     /// Send ten parallel duplicates through a network that cuts half of the connections, round after round
     Slo(commands::slo::Arguments),
-    /// Run everything that CI runs: check, unit and integration tests, slo
+    /// Deploy the built stack to a local emulator of AWS, drive it, update it under load, delete it
+    Rehearse(commands::rehearse::Arguments),
+    /// Run everything that CI runs: check, unit and integration tests, slo, rehearse
     Test,
     /// Create tenants, issue and retire their signing keys
     Client(commands::client::Arguments),
-    /// Format, lints, layout rules, dependency audit, links
+    /// Format, lints, layout rules, dependency audit, the template, links
     Check,
 }
 
@@ -70,6 +72,7 @@ async fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Dev(arguments) => commands::dev::run(&arguments).await,
         Command::Slo(arguments) => commands::slo::run(&arguments).await,
+        Command::Rehearse(arguments) => commands::rehearse::run(&arguments).await,
         Command::Test => commands::test::run().await,
         Command::Client(arguments) => commands::client::run(&arguments).await,
         Command::Check => commands::check::run().await,

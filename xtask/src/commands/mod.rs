@@ -3,5 +3,6 @@
 pub(crate) mod check;
 pub(crate) mod client;
 pub(crate) mod dev;
+pub(crate) mod rehearse;
 pub(crate) mod slo;
 pub(crate) mod test;

@@ -2,13 +2,14 @@
 
 mod libtest;
 mod suites;
+mod thaw;
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
 use self::suites::{Suite, Suites};
-use super::{check, slo};
+use super::{check, rehearse, slo};
 use crate::signing::LOCAL_MASTER_SECRETS;
 use crate::stack::functions::{self, AuthMode};
 use crate::stack::payments::{Database, PaymentStack, Serving};
@@ -26,6 +27,7 @@ struct Tools {
     postgres: tools::postgres::Binaries,
     pgbouncer: PathBuf,
     slo: slo::Tools,
+    rehearse: rehearse::Tools,
 }
 
 impl Tools {
@@ -37,11 +39,12 @@ impl Tools {
             postgres: tools::postgres::provide()?,
             pgbouncer: tools::pgbouncer::provide()?,
             slo: slo::Tools::provide()?,
+            rehearse: rehearse::Tools::provide()?,
         })
     }
 }
 
-/// Runs check, all tests of the workspace and the SLO; fails if any of them does.
+/// Runs check, all tests of the workspace, the SLO, the thaw test and the rehearsal; fails if any of them does.
 pub(crate) async fn run() -> Result<()> {
     let mut suites = Suites::default();
     // What breaks off counts as a failure, and the table shows how far the run came.
@@ -70,6 +73,15 @@ async fn run_suites(suites: &mut Suites) -> Result<()> {
     let conditions = figures.conditions();
     let met = conditions.iter().filter(|(_, _, met)| *met).count();
     suites.add(Suite::new("slo", met, conditions.len() - met));
+
+    println!("\nthaw");
+    suites.add(thaw::run(&mut stack).await?);
+    // The rehearsal has parts of its own.
+    drop((server, stack));
+
+    println!("\nrehearse");
+    let verdict = rehearse::rehearse(tools.rehearse, false).await?;
+    suites.add(Suite::new("rehearse", verdict.passed(), verdict.failed()));
     Ok(())
 }
 

@@ -78,7 +78,7 @@ impl ServerUser {
         let folder = elsewhere(name);
         match self {
             Self::Caller => {
-                fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?
+                fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
             }
             Self::Other { uid, gid, .. } => create_owned(&folder, *uid, *gid)?,
         }
