@@ -35,11 +35,13 @@ enum Command {
     Slo(commands::slo::Arguments),
     /// Show on real parts what goes wrong, and why ours does not
     Lab(commands::lab::Arguments),
+    /// Deploy the built stack to a local emulator of AWS, drive it, update it under load, delete it
+    Rehearse(commands::rehearse::Arguments),
     /// Run everything that CI runs: check, unit and integration tests, slo
     Test,
     /// Create tenants, issue and retire their signing keys
     Client(commands::client::Arguments),
-    /// Format, lints, layout rules, dependency audit, links
+    /// Format, lints, layout rules, dependency audit, the template, links
     Check,
 }
 
@@ -73,6 +75,7 @@ async fn run(command: Command) -> anyhow::Result<()> {
         Command::Dev(arguments) => commands::dev::run(&arguments).await,
         Command::Slo(arguments) => commands::slo::run(&arguments).await,
         Command::Lab(arguments) => commands::lab::run(&arguments).await,
+        Command::Rehearse(arguments) => commands::rehearse::run(&arguments).await,
         Command::Test => commands::test::run().await,
         Command::Client(arguments) => commands::client::run(&arguments).await,
         Command::Check => commands::check::run().await,

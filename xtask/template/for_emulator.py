@@ -1,4 +1,4 @@
-"""Rewrites a built template, in place, for the local emulator that the rehearsal deploys to.
+"""Rewrites a built template for the local emulator that the rehearsal deploys to: for_emulator.py <built> <rewritten>.
 
 Two things differ from what AWS gets, and nothing else:
 - CodeDeploy is off. The emulator knows no CodeDeploy, and its SAM translation sees defaults only, not the parameters
@@ -22,6 +22,6 @@ def rewritten(template: dict) -> dict:
 
 
 if __name__ == "__main__":
-    path = Path(sys.argv[1])
-    # JSON is YAML, so the file keeps its name.
-    path.write_text(json.dumps(rewritten(yaml_parse(path.read_text())), indent=2, default=str))
+    built, target = (Path(argument) for argument in sys.argv[1:])
+    # JSON is YAML.
+    target.write_text(json.dumps(rewritten(yaml_parse(built.read_text())), indent=2, default=str))

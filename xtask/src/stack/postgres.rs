@@ -38,9 +38,19 @@ pub(crate) struct Cluster {
 /// A running server.
 pub(crate) struct Postgres {
     process: Process,
+    launch: Launch,
     home: PathBuf,
-    port: u16,
     keep: bool,
+}
+
+/// How the server of a cluster that is there is started.
+struct Launch {
+    bin: PathBuf,
+    user: ServerUser,
+    data: PathBuf,
+    log: PathBuf,
+    port: u16,
+    durable: bool,
 }
 
 impl Postgres {
@@ -60,11 +70,17 @@ impl Postgres {
             initialise(&bin, &user, &data, cluster)?;
         }
         let log = workspace::logs(cluster.stack).join(format!("{}.log", cluster.name));
-        let command = server_command(&bin, &user, &data, cluster);
-        let process = Process::start("PostgreSQL", command, Stop::Postmaster, log)?;
-        let mut server = Self { process, home, port: cluster.port, keep: cluster.keep };
+        let launch = Launch { bin, user, data, log, port: cluster.port, durable: cluster.durable };
+        let mut server = Self { process: launch.start()?, launch, home, keep: cluster.keep };
         server.wait_until_ready().await?;
         Ok(server)
+    }
+
+    /// Ends the server and starts it on the same data. Every connection is lost.
+    pub(crate) async fn restart(&mut self) -> Result<()> {
+        self.process.stop();
+        self.process = self.launch.start()?;
+        self.wait_until_ready().await
     }
 
     /// Stops the server of this cluster that a killed run left behind, if there is one.
@@ -76,7 +92,7 @@ impl Postgres {
 
     /// The owner's URL of `database` on this server.
     pub(crate) fn url(&self, database: &str) -> String {
-        Self::url_at(self.port, database)
+        Self::url_at(self.launch.port, database)
     }
 
     /// The owner's URL of a database on a cluster of our own at that port, running or not.
@@ -169,18 +185,24 @@ fn initialise(bin: &Path, user: &ServerUser, data: &Path, cluster: &Cluster) -> 
     Ok(())
 }
 
-fn server_command(bin: &Path, user: &ServerUser, data: &Path, cluster: &Cluster) -> Command {
-    let mut command = user.command(&bin.join("postgres"));
-    command.arg("-D").arg(data).arg("-p").arg(cluster.port.to_string());
-    for setting in ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"] {
-        command.arg("-c").arg(setting);
+impl Launch {
+    fn start(&self) -> Result<Process> {
+        Process::start("PostgreSQL", self.command(), Stop::Postmaster, self.log.clone())
     }
-    if !cluster.durable {
-        for setting in ["fsync=off", "synchronous_commit=off", "full_page_writes=off"] {
+
+    fn command(&self) -> Command {
+        let mut command = self.user.command(&self.bin.join("postgres"));
+        command.arg("-D").arg(&self.data).arg("-p").arg(self.port.to_string());
+        for setting in ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"] {
             command.arg("-c").arg(setting);
         }
+        if !self.durable {
+            for setting in ["fsync=off", "synchronous_commit=off", "full_page_writes=off"] {
+                command.arg("-c").arg(setting);
+            }
+        }
+        command
     }
-    command
 }
 
 /// A server that outlived a killed xtask still holds the data folder: it is ours, so it is stopped.

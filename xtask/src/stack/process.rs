@@ -60,6 +60,11 @@ impl Process {
         &self.log
     }
 
+    /// Its id.
+    pub(crate) fn pid(&self) -> Pid {
+        self.pid
+    }
+
     /// Resolves with an error when the process has ended by itself.
     pub(crate) async fn broken(&mut self) -> anyhow::Error {
         match self.child.wait().await {

