@@ -1,5 +1,7 @@
 //! What a payment costs on the wire: one `Sync` of the PostgreSQL protocol ends each round trip.
 
+use std::io::Write as _;
+
 use futures_util::join;
 
 use crate::support::database::{config, ledger_with};
@@ -104,7 +106,9 @@ async fn signed_payments_cost_the_same_round_trips_and_say_so() {
     first.assert_executed();
     second.assert_replays(&first);
     assert_eq!((raced.status.as_u16(), raced.is_replay()), (200, true));
-    println!("round trips, signed: new {new}, replay {replay}, decline {decline}, lost race {lost_race}");
+    // Straight to the stream, so that the figures are seen also when the test passes.
+    let figures = format!("round trips, signed: new {new}, replay {replay}, decline {decline}, lost race {lost_race}");
+    writeln!(std::io::stderr(), "{figures}").unwrap();
     assert_eq!((new, replay, decline, lost_race), (1, 1, 1, 2));
 }
 
