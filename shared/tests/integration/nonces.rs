@@ -5,16 +5,8 @@ use payments::auth::http_signature::Nonce;
 use payments::domain::{Invocation, StoredNonce, TenantId};
 use payments::use_cases::PurgeKeys;
 
-use crate::support::signing::{MASTER, SigningClient, hmac, register_signing_key};
-use crate::support::{Api, Ledger, Pay, TestDatabase};
-
-async fn signed_api() -> (Api, Ledger, SigningClient, TestDatabase) {
-    let database = TestDatabase::new().await;
-    let ledger = Ledger::new(database.owner().await).await;
-    register_signing_key(&ledger.owner, ledger.t1, 1).await;
-    let client = SigningClient::new(ledger.t1, 1);
-    (Api::with_authenticator(&database.ledger(20), || hmac(MASTER)), ledger, client, database)
-}
+use crate::support::signing::{SigningClient, register_signing_key};
+use crate::support::{Api, Ledger, Pay};
 
 async fn nonces(ledger: &Ledger) -> i64 {
     ledger.owner.query_one("SELECT count(*) FROM nonces", &[]).await.unwrap().get(0)
@@ -22,7 +14,7 @@ async fn nonces(ledger: &Ledger) -> i64 {
 
 #[tokio::test]
 async fn c24_the_same_signed_bytes_are_refused_the_second_time_and_a_new_signature_replays() {
-    let (api, ledger, client, _) = signed_api().await;
+    let (api, ledger, client, _) = Api::signed().await;
     let request = client.sign(Pay::new(ledger.t1, "k").request());
 
     let first = api.send(request.clone()).await;
@@ -40,7 +32,7 @@ async fn c24_the_same_signed_bytes_are_refused_the_second_time_and_a_new_signatu
 
 #[tokio::test]
 async fn c24_of_identical_requests_in_parallel_one_is_served_and_the_others_are_refused() {
-    let (api, ledger, client, _) = signed_api().await;
+    let (api, ledger, client, _) = Api::signed().await;
     let request = client.sign(Pay::new(ledger.t1, "k").request());
     let answers = join_all((0..20).map(|_| api.send(request.clone()))).await;
 
@@ -52,7 +44,7 @@ async fn c24_of_identical_requests_in_parallel_one_is_served_and_the_others_are_
 
 #[tokio::test]
 async fn a_nonce_cannot_be_moved_to_another_request_of_its_client() {
-    let (api, ledger, client, _) = signed_api().await;
+    let (api, ledger, client, _) = Api::signed().await;
     let nonce = Nonce::random();
     let first = client.sign_with(Pay::new(ledger.t1, "k").request(), 0, &nonce);
     let second = client.sign_with(Pay::new(ledger.t1, "other").request(), 0, &nonce);
@@ -63,7 +55,7 @@ async fn a_nonce_cannot_be_moved_to_another_request_of_its_client() {
 
 #[tokio::test]
 async fn the_same_nonce_of_two_tenants_is_two_nonces() {
-    let (api, ledger, client, _) = signed_api().await;
+    let (api, ledger, client, _) = Api::signed().await;
     register_signing_key(&ledger.owner, ledger.t2, 1).await;
     let nonce = Nonce::random();
     let other = SigningClient::new(ledger.t2, 1);
@@ -77,7 +69,7 @@ async fn the_same_nonce_of_two_tenants_is_two_nonces() {
 
 #[tokio::test]
 async fn a_retry_inside_the_server_does_not_trip_over_its_own_nonce() {
-    let (api, ledger, client, _) = signed_api().await;
+    let (api, ledger, client, _) = Api::signed().await;
     for state in ["40001", "40P01"] {
         // The sequence keeps counting when the statement is rolled back, so exactly the first try fails.
         let inject = format!(
@@ -99,7 +91,7 @@ async fn a_retry_inside_the_server_does_not_trip_over_its_own_nonce() {
 
 #[tokio::test]
 async fn a_captured_request_whose_key_was_purged_is_refused_as_well() {
-    let (api, ledger, client, _) = signed_api().await;
+    let (api, ledger, client, _) = Api::signed().await;
     let first = api.send(client.sign(Pay::new(ledger.t1, "k").request())).await;
     ledger.owner.execute("DELETE FROM idempotency_keys", &[]).await.unwrap();
 
@@ -113,7 +105,7 @@ async fn a_captured_request_whose_key_was_purged_is_refused_as_well() {
 
 #[tokio::test]
 async fn the_purge_forgets_nonces_that_no_signature_can_use_and_keeps_the_others() {
-    let (api, ledger, client, database) = signed_api().await;
+    let (api, ledger, client, database) = Api::signed().await;
     let request = client.sign(Pay::fresh(ledger.t1).request());
     assert_eq!(api.send(request.clone()).await.status.as_u16(), 200);
     ledger
@@ -136,7 +128,7 @@ async fn the_purge_forgets_nonces_that_no_signature_can_use_and_keeps_the_others
 
 #[tokio::test]
 async fn the_purge_of_nonces_beside_load_never_opens_one_again() {
-    let (api, ledger, client, database) = signed_api().await;
+    let (api, ledger, client, database) = Api::signed().await;
     let purge = PurgeKeys::new(database.ledger(1));
     let purging = async {
         for _ in 0..20 {
@@ -157,7 +149,7 @@ async fn the_purge_of_nonces_beside_load_never_opens_one_again() {
 
 #[tokio::test]
 async fn the_purge_of_nonces_reads_along_its_index() {
-    let (_, ledger, _, _) = signed_api().await;
+    let (_, ledger, _, _) = Api::signed().await;
     ledger.owner.batch_execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan").await.unwrap();
     let sql = include_str!("../../src/repositories/sql/purge_expired_nonces.sql");
     ledger.owner.batch_execute(&format!("PREPARE purge (int, bigint) AS {sql}")).await.unwrap();
@@ -168,7 +160,7 @@ async fn the_purge_of_nonces_reads_along_its_index() {
 
 #[tokio::test]
 async fn a_call_whose_nonce_is_held_by_an_open_rival_gets_409_and_stores_nothing() {
-    let (api, ledger, client, database) = signed_api().await;
+    let (api, ledger, client, database) = Api::signed().await;
     let nonce = Nonce::random();
     let stored = StoredNonce::new(TenantId(ledger.t1), 1, nonce.as_str());
     let mut rival = database.owner().await;

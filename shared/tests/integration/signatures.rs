@@ -5,17 +5,8 @@ use http::{HeaderName, HeaderValue, Request};
 use payments::auth::http_signature::Nonce;
 use uuid::Uuid;
 
-use crate::support::signing::{MASTER, SigningClient, hmac, register_signing_key};
-use crate::support::{Answer, Api, Ledger, Pay, TestDatabase};
-
-/// The API in hmac mode, the fixture, and T1's client.
-async fn signed_api() -> (Api, Ledger, SigningClient) {
-    let database = TestDatabase::new().await;
-    let ledger = Ledger::new(database.owner().await).await;
-    register_signing_key(&ledger.owner, ledger.t1, 1).await;
-    let client = SigningClient::new(ledger.t1, 1);
-    (Api::with_authenticator(&database.ledger(20), || hmac(MASTER)), ledger, client)
-}
+use crate::support::signing::{SigningClient, register_signing_key};
+use crate::support::{Answer, Api, Ledger, Pay};
 
 /// Asserts the one 401 of all refusals that need no database.
 fn assert_unauthenticated(answer: &Answer, case: &str) {
@@ -37,7 +28,7 @@ fn with_header(mut request: Request<Bytes>, name: &'static str, value: &str) -> 
 
 #[tokio::test]
 async fn a_signed_payment_is_executed_and_replayed_in_one_round_trip_each() {
-    let (api, ledger, client) = signed_api().await;
+    let (api, ledger, client, _) = Api::signed().await;
     let first = api.send(client.sign(Pay::new(ledger.t1, "k").request())).await;
     let second = api.send(client.sign(Pay::new(ledger.t1, "k").request())).await;
 
@@ -49,7 +40,7 @@ async fn a_signed_payment_is_executed_and_replayed_in_one_round_trip_each() {
 
 #[tokio::test]
 async fn c23_requests_within_five_minutes_are_accepted_and_others_refused() {
-    let (api, ledger, client) = signed_api().await;
+    let (api, ledger, client, _) = Api::signed().await;
     // The exact second is tested where the clock is given: here the clock may tick between signing and checking.
     for offset in [-298, 0, 300] {
         let request = client.sign_with(Pay::fresh(ledger.t1).amount(1).request(), offset, &Nonce::random());
@@ -64,7 +55,7 @@ async fn c23_requests_within_five_minutes_are_accepted_and_others_refused() {
 
 #[tokio::test]
 async fn c23_a_created_that_is_no_number_in_milliseconds_absent_or_doubled_is_refused() {
-    let (api, ledger, client) = signed_api().await;
+    let (api, ledger, client, _) = Api::signed().await;
     let signed = client.sign(Pay::fresh(ledger.t1).request());
     let input = signed.headers()["signature-input"].to_str().unwrap().to_owned();
     let created = input.split(';').find(|part| part.starts_with("created=")).unwrap().to_owned();
@@ -84,7 +75,7 @@ async fn c23_a_created_that_is_no_number_in_milliseconds_absent_or_doubled_is_re
 
 #[tokio::test]
 async fn c26_any_signed_part_that_is_changed_is_refused_and_leaves_no_trace() {
-    let (api, ledger, client) = signed_api().await;
+    let (api, ledger, client, _) = Api::signed().await;
     let nonce = Nonce::random();
     let signed = client.sign_with(Pay::new(ledger.t1, "k").request(), 0, &nonce);
     let changed_body = |body: &str| {
@@ -143,7 +134,7 @@ async fn c26_any_signed_part_that_is_changed_is_refused_and_leaves_no_trace() {
 
 #[tokio::test]
 async fn c26_the_method_is_signed() {
-    let (api, ledger, client) = signed_api().await;
+    let (api, ledger, client, _) = Api::signed().await;
     let mut request = client.sign(Pay::fresh(ledger.t1).request());
     *request.method_mut() = http::Method::PUT;
     let answer = api.send(request).await;
@@ -153,7 +144,7 @@ async fn c26_the_method_is_signed() {
 
 #[tokio::test]
 async fn missing_doubled_malformed_and_oversized_signature_headers_are_refused() {
-    let (api, ledger, client) = signed_api().await;
+    let (api, ledger, client, _) = Api::signed().await;
     let signed = client.sign(Pay::fresh(ledger.t1).request());
     for name in ["signature-input", "signature", "content-digest"] {
         let value = signed.headers()[name].clone();
@@ -178,7 +169,7 @@ async fn missing_doubled_malformed_and_oversized_signature_headers_are_refused()
 
 #[tokio::test]
 async fn two_signatures_and_unknown_components_are_refused() {
-    let (api, ledger, client) = signed_api().await;
+    let (api, ledger, client, _) = Api::signed().await;
     let signed = client.sign(Pay::fresh(ledger.t1).request());
     let input = signed.headers()["signature-input"].to_str().unwrap();
     let signature = signed.headers()["signature"].to_str().unwrap();
@@ -198,7 +189,7 @@ async fn two_signatures_and_unknown_components_are_refused() {
 
 #[tokio::test]
 async fn an_unknown_tenant_and_a_bad_mac_read_the_same() {
-    let (api, ledger, client) = signed_api().await;
+    let (api, ledger, client, _) = Api::signed().await;
     let stranger = SigningClient::of_master(crate::support::signing::OTHER_MASTER, Uuid::new_v4(), 1);
     let forged = SigningClient::of_master(crate::support::signing::OTHER_MASTER, ledger.t1, 1);
     // Its secret is right, but the tenant was never created: only the database knows.
@@ -219,7 +210,7 @@ async fn an_unknown_tenant_and_a_bad_mac_read_the_same() {
 
 #[tokio::test]
 async fn an_unsigned_request_is_refused_at_every_endpoint() {
-    let (api, ledger, _) = signed_api().await;
+    let (api, ledger, _, _) = Api::signed().await;
     let post = api.pay(Pay::fresh(ledger.t1)).await;
     let get = api.get(ledger.t1, &format!("/api/v1/payments/{}", Uuid::new_v4())).await;
     let find = api.get(ledger.t1, "/api/v1/payments?idempotency_key=k").await;
@@ -233,7 +224,7 @@ async fn an_unsigned_request_is_refused_at_every_endpoint() {
 
 #[tokio::test]
 async fn look_ups_are_signed_with_their_query() {
-    let (api, ledger, client) = signed_api().await;
+    let (api, ledger, client, _) = Api::signed().await;
     let paid = api.send(client.sign(Pay::new(ledger.t1, "k").request())).await;
     let get = |path: &str| Request::get(path).body(Bytes::new()).unwrap();
 
@@ -254,7 +245,7 @@ async fn look_ups_are_signed_with_their_query() {
 
 #[tokio::test]
 async fn bad_input_of_a_signed_request_reads_as_in_internal_mode() {
-    let (api, ledger, client) = signed_api().await;
+    let (api, ledger, client, _) = Api::signed().await;
     let pay = Pay::fresh(ledger.t1);
     let cases = [
         (client.sign(pay.request_with_body("{}")), 400, "body_invalid"),

@@ -14,6 +14,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::database::{config, ledger_with};
+use super::signing::{MASTER, SigningClient, hmac, register_signing_key};
 use super::{Ledger, TestDatabase, Wire};
 
 /// The recipient of every payment whose recipient does not matter.
@@ -59,7 +60,16 @@ impl Api {
         (Self::new(&database.ledger(20)), ledger, database)
     }
 
-    /// The same, reached through a wire that can fail, on a pool of one connection.
+    /// The API in hmac mode on a fresh database with the fixture, and T1's client.
+    pub(crate) async fn signed() -> (Self, Ledger, SigningClient, TestDatabase) {
+        let database = TestDatabase::new().await;
+        let ledger = Ledger::new(database.owner().await).await;
+        register_signing_key(&ledger.owner, ledger.t1, 1).await;
+        let client = SigningClient::new(ledger.t1, 1);
+        (Self::with_authenticator(&database.ledger(20), || hmac(MASTER)), ledger, client, database)
+    }
+
+    /// The API in internal mode, reached through a wire that can fail, on a pool of one connection.
     pub(crate) async fn behind_wire() -> (Self, Ledger, Wire) {
         let database = TestDatabase::new().await;
         let ledger = Ledger::new(database.owner().await).await;
