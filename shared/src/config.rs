@@ -106,13 +106,16 @@ pub struct MigrationConfig {
     /// A PEM file with roots to trust beside Amazon's.
     #[config(env = "DATABASE_CA_FILE")]
     pub ca_file: Option<PathBuf>,
+    /// The last migration to apply; 0 for all. Holds back a contracting one while the release before it still serves.
+    #[config(env = "MIGRATE_UP_TO", default = 0)]
+    pub up_to: i32,
 }
 
 impl MigrationConfig {
     /// The owner of a database, without IAM and further roots.
     #[must_use]
     pub fn with_url(owner_url: String) -> Self {
-        Self { owner_url, iam_auth: false, region: None, ca_file: None }
+        Self { owner_url, iam_auth: false, region: None, ca_file: None, up_to: 0 }
     }
 }
 

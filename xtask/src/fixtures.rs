@@ -42,9 +42,12 @@ pub(crate) async fn ensure_signing_key(ledger: &Client, tenant: Uuid, version: i
 
 /// Creates an account in EUR with `floor` minor units, or tops an existing one up to that.
 pub(crate) async fn ensure_account(ledger: &Client, tenant: Uuid, account: Uuid, floor: i64) -> Result<()> {
-    let statement = "INSERT INTO accounts (id, tenant_id, currency, balance) VALUES ($1, $2, 'EUR', $3) \
-        ON CONFLICT (id) DO UPDATE SET balance = greatest(accounts.balance, excluded.balance)";
-    ledger.execute(statement, &[&account, &tenant, &floor]).await.context("cannot fund an account")?;
+    let top_up = "UPDATE accounts SET balance = greatest(balance, $2) WHERE id = $1";
+    let is_there = ledger.execute(top_up, &[&account, &floor]).await.context("cannot fund an account")? == 1;
+    if !is_there {
+        let open = "INSERT INTO accounts (id, tenant_id, currency, balance) VALUES ($1, $2, 'EUR', $3)";
+        ledger.execute(open, &[&account, &tenant, &floor]).await.context("cannot open an account")?;
+    }
     Ok(())
 }
 

@@ -63,7 +63,7 @@ impl Ledger {
 }
 
 async fn withdraw(client: &impl GenericClient, order: &Order) -> Result<bool> {
-    let statement = "UPDATE accounts SET balance = balance - $2 WHERE id = $1 AND balance >= $2";
+    let statement = "UPDATE account_slots SET balance = balance - $2 WHERE account_id = $1 AND balance >= $2";
     Ok(client.execute(statement, &[&order.account, &order.amount]).await? == 1)
 }
 

@@ -74,6 +74,28 @@ impl Parameters {
     }
 }
 
+/// Which slots of the account a claim locks.
+struct Slots {
+    /// Where the search for a free one begins.
+    first: i32,
+    all: bool,
+}
+
+/// All of them, in their order: what decides exactly.
+static ALL_SLOTS: Slots = Slots { first: 0, all: true };
+
+impl Slots {
+    /// The only one, or of several any that is free and covers the amount; from a random one on, so that payments spread.
+    fn any() -> Self {
+        Self { first: fastrand::i32(0..1024), all: false }
+    }
+
+    /// In the order of both statements.
+    fn typed(&self) -> Typed<'_> {
+        vec![(&self.first, Type::INT4), (&self.all, Type::BOOL)]
+    }
+}
+
 /// What admits the call: the version of its signing key and its nonce; neither for an internal caller.
 struct Admission {
     version: Option<i64>,
@@ -102,6 +124,7 @@ struct KeyedPayment {
     key: Uuid,
     parameters: Parameters,
     admission: Admission,
+    slots: Slots,
 }
 
 impl KeyedPayment {
@@ -110,7 +133,16 @@ impl KeyedPayment {
             key: key.0,
             parameters: Parameters::new(key.payment_id(), caller, withdrawal),
             admission: Admission::new(caller),
+            slots: Slots::any(),
         }
+    }
+
+    fn claim_from<'a>(&'a self, slots: &'a Slots) -> Statement<'a> {
+        let mut parameters: Typed<'_> = vec![(&self.key, Type::UUID)];
+        parameters.extend(self.parameters.typed());
+        parameters.extend(self.admission.typed());
+        parameters.extend(slots.typed());
+        Statement { sql: include_str!("sql/create_payment.sql"), parameters }
     }
 }
 
@@ -121,10 +153,11 @@ impl IdempotentOperation for KeyedPayment {
     const ALREADY_DONE: &'static [&'static str] = &["payments_pkey", "idempotency_keys_pkey"];
 
     fn claim(&self) -> Statement<'_> {
-        let mut parameters: Typed<'_> = vec![(&self.key, Type::UUID)];
-        parameters.extend(self.parameters.typed());
-        parameters.extend(self.admission.typed());
-        Statement { sql: include_str!("sql/create_payment.sql"), parameters }
+        self.claim_from(&self.slots)
+    }
+
+    fn exact_claim(&self, undecided: &Row) -> Result<Option<Statement<'_>>, RowError> {
+        Ok(is_undecided(undecided)?.then(|| self.claim_from(&ALL_SLOTS)))
     }
 
     fn look_up(&self) -> Statement<'_> {
@@ -140,11 +173,22 @@ impl IdempotentOperation for KeyedPayment {
 struct UnkeyedPayment {
     parameters: Parameters,
     admission: Admission,
+    slots: Slots,
 }
 
 impl UnkeyedPayment {
     fn new(id: PaymentId, caller: &Caller, withdrawal: &Withdrawal) -> Self {
-        Self { parameters: Parameters::new(id, caller, withdrawal), admission: Admission::new(caller) }
+        Self {
+            parameters: Parameters::new(id, caller, withdrawal),
+            admission: Admission::new(caller),
+            slots: Slots::any(),
+        }
+    }
+
+    fn claim_from<'a>(&'a self, slots: &'a Slots) -> Statement<'a> {
+        let mut parameters = self.parameters.typed();
+        parameters.extend(slots.typed());
+        Statement { sql: include_str!("sql/create_payment_unkeyed.sql"), parameters }
     }
 }
 
@@ -154,7 +198,11 @@ impl IdempotentOperation for UnkeyedPayment {
     const ALREADY_DONE: &'static [&'static str] = &["payments_pkey"];
 
     fn claim(&self) -> Statement<'_> {
-        Statement { sql: include_str!("sql/create_payment_unkeyed.sql"), parameters: self.parameters.typed() }
+        self.claim_from(&self.slots)
+    }
+
+    fn exact_claim(&self, undecided: &Row) -> Result<Option<Statement<'_>>, RowError> {
+        Ok(is_undecided(undecided)?.then(|| self.claim_from(&ALL_SLOTS)))
     }
 
     fn look_up(&self) -> Statement<'_> {
@@ -180,6 +228,11 @@ fn second_look<'a>(p: &'a Parameters, admission: &'a Admission) -> Statement<'a>
             (&admission.call, Type::UUID),
         ],
     }
+}
+
+/// Whether no single slot decided it.
+fn is_undecided(row: &Row) -> Result<bool, RowError> {
+    Ok(payment_row::result(row)? == "undecided")
 }
 
 fn answer(row: &Row) -> Result<LedgerAnswer, RowError> {

@@ -31,6 +31,15 @@ pub trait IdempotentOperation: Sync {
     /// it must hang on the claim.
     fn claim(&self) -> Statement<'_>;
 
+    /// The statement that decides what this row of the claim left undecided, and did without writing; `None` when the row
+    /// says the end. It is sent once, and is a claim like the first.
+    ///
+    /// # Errors
+    /// As [`answer`](Self::answer).
+    fn exact_claim(&self, _undecided: &Row) -> Result<Option<Statement<'_>>, RowError> {
+        Ok(None)
+    }
+
     /// Looks the settled operation up; no row means that there is none. Sent after the claim, so that its snapshot sees a rival.
     fn look_up(&self) -> Statement<'_>;
 
@@ -107,11 +116,9 @@ impl Executor {
         operation: &O,
         invocation: &Invocation,
     ) -> Result<Settled<O::Answer>, Failure> {
-        let otherwise = match self.database.run(&operation.claim(), invocation).await {
-            Ok(rows) => match rows.first() {
-                Some(row) => return Ok(Settled::Done(operation.answer(row)?)),
-                None => Err(Failure::RivalVanished),
-            },
+        let otherwise = match self.claim(operation, invocation).await {
+            Ok(Some(row)) => return Ok(Settled::Done(operation.answer(&row)?)),
+            Ok(None) => Err(Failure::RivalVanished),
             Err(failure) if failure.is_duplicate(O::ALREADY_DONE) => Err(failure),
             Err(failure) if failure.is_lock_timeout() => Ok(Settled::Busy),
             Err(failure) => return Err(failure),
@@ -123,6 +130,26 @@ impl Executor {
             rows => rows?,
         };
         rows.first().map_or(otherwise, |row| Ok(Settled::Done(operation.answer(row)?)))
+    }
+
+    /// The row of the claim, exact where the first one decided nothing.
+    async fn claim<O: IdempotentOperation>(
+        &self,
+        operation: &O,
+        invocation: &Invocation,
+    ) -> Result<Option<Row>, Failure> {
+        let rows = self.database.run(&operation.claim(), invocation).await?;
+        let Some(row) = rows.into_iter().next() else {
+            return Ok(None);
+        };
+        let Some(exact) = operation.exact_claim(&row)? else {
+            return Ok(Some(row));
+        };
+        let rows = self.database.run(&exact, invocation).await?;
+        match rows.into_iter().next() {
+            Some(row) if operation.exact_claim(&row)?.is_some() => Err(Failure::Undecided),
+            row => Ok(row),
+        }
     }
 
     /// Waits before the next try, or gives up with the failure.

@@ -59,6 +59,9 @@ pub(super) enum Failure {
     /// The race was lost, but the winner's payment is not there: it was rolled back.
     #[error("the rival vanished")]
     RivalVanished,
+    /// Not even the exact claim decided: what it decides on changed while it waited.
+    #[error("what decides has changed meanwhile")]
+    Undecided,
 }
 
 /// What PostgreSQL or the connection said. Without PostgreSQL's DETAIL and CONTEXT: they quote rows, and no row belongs
@@ -129,7 +132,7 @@ impl Failure {
 
     pub(super) fn next_step(&self) -> NextStep {
         match self {
-            Self::RivalVanished => NextStep::TryAgain,
+            Self::RivalVanished | Self::Undecided => NextStep::TryAgain,
             Self::NoConnection(_) | Self::TimedOut => NextStep::TryOnFreshConnection,
             Self::NoTime | Self::Row(_) => NextStep::GiveUp,
             Self::Statement(refusal) => match &refusal.state {
@@ -186,7 +189,9 @@ impl From<Failure> for LedgerError {
                 Some(state) if !is_passing(state.code()) => Self::Defect(failure.into()),
                 _ => Self::Unavailable(failure.into()),
             },
-            Failure::NoConnection(_) | Failure::TimedOut | Failure::RivalVanished => Self::Unavailable(failure.into()),
+            Failure::NoConnection(_) | Failure::TimedOut | Failure::RivalVanished | Failure::Undecided => {
+                Self::Unavailable(failure.into())
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use refinery::Target;
 use serde::Serialize;
 
 use crate::config::MigrationConfig;
@@ -44,7 +45,7 @@ pub enum MigrationError {
     Migration(#[from] refinery::Error),
 }
 
-/// Applies what is missing; a second run applies nothing. A schema that is newer than this version stays as it is: after
+/// Applies what is missing, up to [`MigrationConfig::up_to`]; a second run applies nothing. A schema that is newer than this version stays as it is: after
 /// a rollback the older code runs on it.
 ///
 /// # Errors
@@ -58,16 +59,17 @@ pub async fn run(config: &MigrationConfig) -> Result<Migrated, MigrationError> {
         connect_timeout: CONNECT_TIMEOUT,
     })?;
     let mut session = connector.connect().await?;
-    let migrated = migrate(&mut session.client).await;
+    let target = if config.up_to == 0 { Target::Latest } else { Target::Version(config.up_to) };
+    let migrated = migrate(&mut session.client, target).await;
     session.close().await;
     migrated
 }
 
-async fn migrate(client: &mut tokio_postgres::Client) -> Result<Migrated, MigrationError> {
+async fn migrate(client: &mut tokio_postgres::Client, target: Target) -> Result<Migrated, MigrationError> {
     client
         .execute_typed(include_str!("sql/lock_migrations.sql"), &[(&LOCK, tokio_postgres::types::Type::INT8)])
         .await?;
-    let runner = embedded::migrations::runner().set_abort_missing(false);
+    let runner = embedded::migrations::runner().set_abort_missing(false).set_target(target);
     let report = runner.run_async(client).await?;
     let version = runner.get_last_applied_migration_async(client).await?;
     Ok(Migrated {

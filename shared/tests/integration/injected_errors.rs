@@ -80,7 +80,7 @@ async fn c18_any_other_error_is_a_500_and_neither_a_decline_nor_a_duplicate() {
 #[tokio::test]
 async fn c18_a_real_check_violation_is_no_decline() {
     let (api, ledger) = Api::with_ledger().await;
-    let sql = "ALTER TABLE accounts ADD CONSTRAINT never_below_9000 CHECK (balance >= 9000)";
+    let sql = "ALTER TABLE account_slots ADD CONSTRAINT never_below_9000 CHECK (balance >= 9000)";
     ledger.owner.batch_execute(sql).await.unwrap();
 
     api.pay(Pay::new(ledger.t1, "k")).await.assert_problem(500, "internal_error");

@@ -27,6 +27,7 @@ enum Event {
     Pay(Pay),
     Unkeyed(Uuid, Uuid, i64),
     TopUp(Uuid, i64),
+    Split(Uuid, i16),
     Purge,
     Garbage(Pay),
 }
@@ -67,6 +68,7 @@ impl World {
             1..=2 => Event::TopUp(account, rng.i64(1..2_000)),
             3 => Event::Purge,
             4 => Event::Garbage(pay),
+            6 => Event::Split(account, rng.i16(1..12)),
             5 => Event::Pay(pay.account(self.accounts[rng.usize(..self.accounts.len())].1)),
             _ => Event::Pay(pay),
         }
@@ -79,6 +81,7 @@ impl World {
                 self.withdraw_unkeyed(tenant, account, amount).await;
             }
             Event::TopUp(account, amount) => self.ledger.top_up(account, amount).await,
+            Event::Split(account, slots) => self.ledger.split(account, slots).await,
             Event::Purge => {
                 self.ledger.owner.execute("DELETE FROM idempotency_keys", &[]).await.unwrap();
             }
@@ -152,7 +155,7 @@ impl History {
             Event::TopUp(account, amount) => *self.topped_up.entry(account).or_default() += amount,
             Event::Unkeyed(..) => self.unkeyed += 1,
             Event::Pay(pay) => self.record_payment(pay, answer.unwrap()),
-            Event::Purge | Event::Garbage(_) => {}
+            Event::Split(..) | Event::Purge | Event::Garbage(_) => {}
         }
     }
 
@@ -197,4 +200,42 @@ async fn random_interleavings_keep_every_balance_and_answer_each_key_once() {
             break;
         }
     }
+}
+
+/// What the balance covers throughout is never declined, however the slots change meanwhile; what is left pays exactly.
+#[tokio::test]
+async fn what_the_balance_covers_throughout_is_never_declined_while_slots_change() {
+    let seed = std::env::var("PROPERTY_SEED").map_or_else(|_| fastrand::u64(..), |seed| seed.parse().unwrap());
+    println!("PROPERTY_SEED={seed}");
+    let mut rng = Rng::with_seed(seed);
+    let (api, ledger) = Api::with_ledger().await;
+    let mut balance = 10_000;
+    for burst in 0..40 {
+        // Together never more than the balance before the burst, so that none may be declined.
+        let mut left = balance;
+        let mut events = Vec::new();
+        for i in 0..rng.usize(1..16) {
+            let amount = rng.i64(1..=(left / 4).max(1)).min(left);
+            if amount == 0 {
+                break;
+            }
+            left -= amount;
+            events.push(Event::Pay(Pay::new(ledger.t1, &format!("b{burst}-{i}")).amount(amount)));
+        }
+        let top_up = rng.i64(1..500);
+        events.insert(rng.usize(..=events.len()), Event::TopUp(ledger.a, top_up));
+        events.insert(rng.usize(..=events.len()), Event::Split(ledger.a, rng.i16(1..24)));
+        join_all(events.into_iter().map(async |event| match event {
+            Event::Pay(pay) => api.pay(pay).await.assert_executed(),
+            Event::TopUp(account, amount) => ledger.top_up(account, amount).await,
+            Event::Split(account, slots) => ledger.split(account, slots).await,
+            other => unreachable!("{other:?}"),
+        }))
+        .await;
+        balance = left + top_up;
+        assert_eq!(ledger.balance(ledger.a).await, balance, "burst {burst}");
+    }
+    api.pay(Pay::new(ledger.t1, "all-but-one").amount(balance + 1)).await.assert_declined();
+    api.pay(Pay::new(ledger.t1, "all").amount(balance)).await.assert_executed();
+    assert_eq!(ledger.balance(ledger.a).await, 0);
 }

@@ -12,8 +12,8 @@ const STATEMENT: &str = include_str!("../../src/repositories/sql/create_payment.
 async fn executed_plan(ledger: &Ledger, key: &str) -> Value {
     let stored = IdempotencyKey::parse(key.as_bytes()).unwrap().stored(TenantId(ledger.t1));
     let sql = format!(
-        "DEALLOCATE ALL; PREPARE pay (uuid, uuid, uuid, uuid, uuid, bigint, text, bigint, uuid, uuid) AS {STATEMENT};
-         EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE pay ('{stored}', '{}', '{}', NULL, '{}', 2500, NULL, NULL, NULL, NULL)",
+        "DEALLOCATE ALL; PREPARE pay (uuid, uuid, uuid, uuid, uuid, bigint, text, bigint, uuid, uuid, integer, boolean) AS {STATEMENT};
+         EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE pay ('{stored}', '{}', '{}', NULL, '{}', 2500, NULL, NULL, NULL, NULL, 0, false)",
         stored.payment_id(),
         ledger.t1,
         crate::support::api::RECIPIENT,
@@ -47,19 +47,19 @@ async fn the_plan_of_a_replay_never_executes_the_scan_of_accounts() {
     api.pay(Pay::new(ledger.t1, "settled")).await.assert_executed();
     let replay = executed_plan(&ledger, "settled").await;
 
-    // A new payment scans for the payer, and again to debit it; a replay only reads.
-    assert_eq!(loops_over(&new, "accounts"), 2, "{new:#}");
-    assert_eq!(loops_over(&replay, "accounts"), 0, "{replay:#}");
+    // A new payment scans for the account, for its slot, and again to debit it; a replay only reads.
+    assert_eq!(loops_over(&new, "account_slots"), 3, "{new:#}");
+    assert_eq!(loops_over(&replay, "account_slots"), 0, "{replay:#}");
     assert_eq!(loops_over(&replay, "payments"), 1, "{replay:#}");
     ledger.assert_t1(5_000, 2).await;
 }
 
-/// PostgreSQL's count of everything that ever happened to a table's rows, and how often `accounts` was scanned.
+/// PostgreSQL's count of everything that ever happened to a table's rows, and how often `account_slots` was scanned.
 async fn counters(owner: &Client) -> Vec<i64> {
     let sql = "SELECT n_tup_ins + n_tup_upd + n_tup_del FROM pg_stat_user_tables ORDER BY relname";
     let rows = owner.query(sql, &[]).await.unwrap();
     let mut counted: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
-    let sql = "SELECT seq_scan + coalesce(idx_scan, 0) FROM pg_stat_user_tables WHERE relname = 'accounts'";
+    let sql = "SELECT seq_scan + coalesce(idx_scan, 0) FROM pg_stat_user_tables WHERE relname = 'account_slots'";
     counted.push(owner.query_one(sql, &[]).await.unwrap().get(0));
     counted
 }

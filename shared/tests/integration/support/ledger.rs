@@ -40,6 +40,12 @@ impl Ledger {
             .unwrap();
     }
 
+    /// Splits a balance into so many slots.
+    pub(crate) async fn split(&self, account: Uuid, slots: i16) {
+        let sql = "UPDATE accounts SET slots = $2 WHERE id = $1";
+        assert_eq!(self.owner.execute(sql, &[&account, &slots]).await.unwrap(), 1);
+    }
+
     /// Payments of a tenant, succeeded or declined.
     pub(crate) async fn payments(&self, tenant: Uuid) -> i64 {
         self.count("SELECT count(*) FROM payments WHERE tenant_id = $1", tenant).await
