@@ -6,6 +6,7 @@ import tomllib
 import types
 
 import pytest
+from samcli.cli.types import CfnParameterOverridesType
 from translated import ROOT, source, stack
 
 ALARMS = {"ServerErrorAlarm", "LatencyAlarm", "AmbiguousCommitAlarm", "PurgeDeadLetterAlarm", "PurgeMissingAlarm"}
@@ -97,8 +98,10 @@ def test_the_functions_emit_every_metric_that_is_watched():
 @pytest.mark.parametrize("stage", ["dev", "prod"])
 def test_the_configuration_file_names_parameters_that_exist(stage):
     config = tomllib.loads((ROOT / "samconfig.toml").read_text())[stage]["deploy"]["parameters"]
+    # Read as SAM reads it, which takes no bare `Name=`.
+    read = CfnParameterOverridesType().convert(tuple(config["parameter_overrides"]), None, None)
     names = {each.split("=")[0] for each in config["parameter_overrides"]}
-    assert names <= set(source()["Parameters"])
+    assert set(read) == names <= set(source()["Parameters"])
 
 
 class Service:

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use tokio_postgres::Client;
 use uuid::Uuid;
 
+pub(crate) use self::build::Effort;
 use self::deployment::{Deployment, Version};
 use self::gateway::{Gateway, Payer};
 use self::update::Payers;
@@ -46,6 +47,9 @@ pub(crate) struct Arguments {
     /// Leave the deployed stack up until Ctrl-C instead of deleting it
     #[arg(long)]
     keep: bool,
+    /// Build with all optimisation, as for AWS: takes several times as long
+    #[arg(long)]
+    release: bool,
 }
 
 /// What a rehearsal needs beyond Rust.
@@ -72,7 +76,8 @@ impl Tools {
 /// Rehearses and fails unless everything held.
 pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     println!("tools");
-    let verdict = rehearse(Tools::provide()?, arguments.keep).await?;
+    let effort = if arguments.release { Effort::AsDeployed } else { Effort::Quick };
+    let verdict = rehearse(Tools::provide()?, effort, arguments.keep).await?;
     if verdict.failed() > 0 {
         bail!("{} of {} cases do not hold", verdict.failed(), verdict.failed() + verdict.passed());
     }
@@ -81,10 +86,10 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// Rehearses on parts of its own, prints the table and writes the report; the verdict is the caller's to take.
-pub(crate) async fn rehearse(tools: Tools, keep: bool) -> Result<Verdict> {
+pub(crate) async fn rehearse(tools: Tools, effort: Effort, keep: bool) -> Result<Verdict> {
     let _lock = lock::take(&workspace::local().join("rehearse.lock"), "`rehearse`")?;
     println!("build");
-    let template = build::run(&tools.sam, &tools.compilers)?;
+    let template = build::run(&tools.sam, &tools.compilers, effort)?;
     println!("stack\n  {}", tools.postgres.origin);
     let started = Instant::now();
     let cluster = Cluster { name: "rehearse-postgres", stack: STACK, port: ports::free()?, durable: true, keep: false };

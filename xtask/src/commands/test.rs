@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 
 use self::suites::{Suite, Suites};
+use super::rehearse::{self, Effort};
 use super::{check, lab, slo};
 use crate::stack::dual_write;
 use crate::stack::functions::{self, AuthMode, LOCAL_MASTER_SECRETS};
@@ -30,6 +31,7 @@ struct Tools {
     pgbouncer: PathBuf,
     slo: slo::Tools,
     lab: lab::Tools,
+    rehearse: rehearse::Tools,
     signing_clients: SigningClients,
 }
 
@@ -43,6 +45,7 @@ impl Tools {
             pgbouncer: tools::pgbouncer::provide()?,
             slo: slo::Tools::provide()?,
             lab: lab::Tools::provide()?,
+            rehearse: rehearse::Tools::provide()?,
             signing_clients: SigningClients::provide()?,
         })
     }
@@ -88,6 +91,12 @@ async fn run_suites(suites: &mut Suites) -> Result<()> {
 
     println!("\nthaw");
     suites.add(thaw::run(&mut stack).await?);
+    // The rehearsal has a stack of its own, and the machine to itself.
+    drop((stack, server));
+
+    println!("\nrehearse");
+    let verdict = rehearse::rehearse(tools.rehearse, Effort::Quick, false).await?;
+    suites.add(Suite::new("rehearse", verdict.passed(), verdict.failed()));
     Ok(())
 }
 
