@@ -72,6 +72,10 @@ pub struct DatabaseConfig {
     /// A connection that was idle for this long is checked by one more round trip before it is used.
     #[config(env = "IDLE_CHECK_MS", default = 5000)]
     pub idle_check_ms: u64,
+    /// Whether each connection prepares a statement once, by name, and PostgreSQL keeps its plan. It saves most of the
+    /// database's work for a replay, and needs a connection of one's own: a transaction-pooling proxy breaks it.
+    #[config(env = "PREPARED_STATEMENTS", default = false)]
+    pub prepared_statements: bool,
 }
 
 impl DatabaseConfig {
@@ -87,6 +91,7 @@ impl DatabaseConfig {
             connect_timeout_ms: 2_000,
             statement_timeout_ms: 6_000,
             idle_check_ms: 5_000,
+            prepared_statements: false,
         }
     }
 }

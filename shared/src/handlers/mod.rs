@@ -16,3 +16,4 @@ pub use endpoint::{Endpoint, REQUEST_ID, Reply, serve};
 pub use find_payment::FindPaymentHandler;
 pub use get_payment::GetPaymentHandler;
 pub use problem::{Code, Problem};
+pub use request_body::BODY_LIMIT;

@@ -73,6 +73,10 @@ codes! {
     PaymentNotFound = "payment_not_found", NOT_FOUND, false, "There is no such payment";
     /// The tenant has no such account.
     AccountNotFound = "account_not_found", NOT_FOUND, false, "There is no such account";
+    /// No route has this path. Of the server: on AWS the gateway answers.
+    RouteNotFound = "route_not_found", NOT_FOUND, false, "There is nothing at this path";
+    /// The path's routes have other methods. Of the server: on AWS the gateway answers.
+    MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, false, "The method is not allowed here";
     /// A rival holds the key or the balance.
     PaymentInProgress = "payment_in_progress", CONFLICT, true, "The payment is still in progress";
     /// The body is over 64 KiB.

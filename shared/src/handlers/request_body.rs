@@ -8,8 +8,8 @@ use crate::domain::{AccountId, Currency, MinorUnits, RecipientId, Withdrawal, hy
 
 use super::{Code, Problem};
 
-/// The largest body in bytes.
-const LIMIT: usize = 64 * 1024;
+/// The largest body of a request, in bytes.
+pub const BODY_LIMIT: usize = 64 * 1024;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,10 +22,10 @@ struct WithdrawalBody {
 
 /// Refuses a body that is too large to be looked at.
 pub(super) fn check_size(body: &[u8]) -> Result<(), Problem> {
-    if body.len() > LIMIT {
+    if body.len() > BODY_LIMIT {
         return Err(Problem::new(
             Code::BodyTooLarge,
-            format!("The body has {} bytes; {LIMIT} are allowed.", body.len()),
+            format!("The body has {} bytes; {BODY_LIMIT} are allowed.", body.len()),
         ));
     }
     Ok(())

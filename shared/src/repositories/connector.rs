@@ -10,9 +10,11 @@ use postgres_native_tls::MakeTlsConnector;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_postgres::config::SslMode;
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::{Client, Config, NoTls, Row};
 
-use super::database::DatabaseError;
+use crate::domain::Invocation;
+
+use super::database::{DatabaseError, Statement};
 use super::password::{self, PasswordSource};
 use super::tls;
 
@@ -58,6 +60,8 @@ pub(super) struct Connector {
 pub(super) struct Session {
     pub(super) client: Client,
     driver: JoinSet<()>,
+    /// What was prepared on this connection, by its text: a handful.
+    prepared: Vec<(&'static str, tokio_postgres::Statement)>,
 }
 
 impl Connector {
@@ -106,7 +110,7 @@ impl Connector {
             driver.spawn(drive(connection));
             client
         };
-        Ok(Session { client, driver })
+        Ok(Session { client, driver, prepared: Vec::new() })
     }
 }
 
@@ -117,9 +121,41 @@ async fn drive(connection: impl Future<Output = Result<(), tokio_postgres::Error
 }
 
 impl Session {
+    /// Runs a statement as its own transaction, unnamed and with given types: one round trip, through any proxy.
+    pub(super) async fn query_unnamed(
+        &self,
+        statement: &Statement<'_>,
+        invocation: &Invocation,
+    ) -> Result<Vec<Row>, tokio_postgres::Error> {
+        invocation.count_round_trip();
+        self.client.query_typed(statement.sql, &statement.parameters).await
+    }
+
+    /// Runs a statement as its own transaction, by the name under which this connection knows it; preparing it costs a
+    /// round trip once.
+    pub(super) async fn query_prepared(
+        &mut self,
+        statement: &Statement<'_>,
+        invocation: &Invocation,
+    ) -> Result<Vec<Row>, tokio_postgres::Error> {
+        let known = self.prepared.iter().find(|(sql, _)| std::ptr::eq(*sql, statement.sql));
+        let prepared = if let Some((_, prepared)) = known {
+            prepared.clone()
+        } else {
+            invocation.count_round_trip();
+            let types: Vec<_> = statement.parameters.iter().map(|(_, of)| of.clone()).collect();
+            let prepared = self.client.prepare_typed(statement.sql, &types).await?;
+            self.prepared.push((statement.sql, prepared.clone()));
+            prepared
+        };
+        let values: Vec<_> = statement.parameters.iter().map(|(value, _)| *value).collect();
+        invocation.count_round_trip();
+        self.client.query(&prepared, &values).await
+    }
+
     /// Says good-bye and waits until the server has heard it.
     pub(super) async fn close(self) {
-        let Self { client, mut driver } = self;
+        let Self { client, mut driver, .. } = self;
         drop(client);
         driver.join_next().await;
     }

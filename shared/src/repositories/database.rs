@@ -37,6 +37,7 @@ pub struct Statement<'a> {
 pub struct Database {
     pool: managed::Pool<Sessions>,
     statement_timeout: Duration,
+    prepared_statements: bool,
 }
 
 impl fmt::Debug for Database {
@@ -99,12 +100,14 @@ impl Database {
             .timeouts(Timeouts { wait: Some(connect_timeout), create: None, recycle: None })
             .build()
             .map_err(DatabaseError::Pool)?;
-        Ok(Self { pool, statement_timeout: Duration::from_millis(config.statement_timeout_ms) })
+        Ok(Self {
+            pool,
+            statement_timeout: Duration::from_millis(config.statement_timeout_ms),
+            prepared_statements: config.prepared_statements,
+        })
     }
 
     /// Runs one statement as its own transaction, in one round trip.
-    ///
-    /// The statement is unnamed and its types are given, so it works through a transaction-pooling proxy.
     pub(super) async fn run(&self, statement: &Statement<'_>, invocation: &Invocation) -> Result<Vec<Row>, Failure> {
         let bound = |limit: Duration| {
             let left = invocation.remaining();
@@ -114,10 +117,10 @@ impl Database {
         let connection = timeout(bound(Duration::MAX)?, self.pool.get()).await;
         invocation.add_pool_wait(waiting.elapsed());
         let connection = connection.map_err(|_| Failure::NoTime)?.map_err(Failure::no_connection)?;
-        let lease = Lease(Some(connection));
+        let mut lease = Lease(Some(connection));
         let limit = bound(self.statement_timeout)?;
-        invocation.count_round_trip();
-        let result = timeout(limit, lease.query(statement)).await.unwrap_or(Err(Failure::TimedOut));
+        let query = lease.query(statement, self.prepared_statements, invocation);
+        let result = timeout(limit, query).await.unwrap_or(Err(Failure::TimedOut));
         if !matches!(&result, Err(failure) if failure.spoils_connection()) {
             lease.give_back();
         }
@@ -145,13 +148,21 @@ fn login(config: &DatabaseConfig) -> Login<'_> {
 struct Lease(Option<Object<Sessions>>);
 
 impl Lease {
-    async fn query(&self, statement: &Statement<'_>) -> Result<Vec<Row>, Failure> {
-        match &self.0 {
-            Some(connection) => {
-                connection.client.query_typed(statement.sql, &statement.parameters).await.map_err(Failure::statement)
-            }
-            None => Err(Failure::NoTime),
-        }
+    async fn query(
+        &mut self,
+        statement: &Statement<'_>,
+        prepared: bool,
+        invocation: &Invocation,
+    ) -> Result<Vec<Row>, Failure> {
+        let Some(connection) = &mut self.0 else {
+            return Err(Failure::NoTime);
+        };
+        let rows = if prepared {
+            connection.query_prepared(statement, invocation).await
+        } else {
+            connection.query_unnamed(statement, invocation).await
+        };
+        rows.map_err(Failure::statement)
     }
 
     fn give_back(mut self) {

@@ -4,7 +4,6 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
 /// The target of the events that carry metrics: their message is the line.
 pub const TARGET: &str = "metrics";
@@ -45,43 +44,61 @@ pub struct Purge {
 
 /// Emits the metrics of a request.
 pub fn request(function: &str, outcome: &str, metrics: &Request) {
-    let directives = json!([
-        {
-            "Namespace": NAMESPACE,
-            "Dimensions": [["function", "outcome"]],
-            "Metrics": [{ "Name": "Requests", "Unit": "Count" }],
-        },
-        {
-            "Namespace": NAMESPACE,
-            "Dimensions": [["function"]],
-            "Metrics": [
-                { "Name": "LatencyMs", "Unit": "Milliseconds" },
-                { "Name": "RoundTrips", "Unit": "Count" },
-                { "Name": "Retries", "Unit": "Count" },
-                { "Name": "LostRaces", "Unit": "Count" },
-                { "Name": "PoolWaitMs", "Unit": "Milliseconds" },
-                { "Name": "AmbiguousUnresolved", "Unit": "Count" },
-            ],
-        },
-    ]);
-    emit(directives, json!({ "function": function, "outcome": outcome }), metrics);
+    emit(REQUEST, Outcome { function, outcome }, metrics);
 }
 
 /// Emits the metrics of a run of the purge that succeeded.
 pub fn purge(function: &str, metrics: &Purge) {
-    let directives = json!([{
-        "Namespace": NAMESPACE,
-        "Dimensions": [["function"]],
-        "Metrics": [
-            { "Name": "PurgeRuns", "Unit": "Count" },
-            { "Name": "PurgedKeys", "Unit": "Count" },
-            { "Name": "PurgedNonces", "Unit": "Count" },
-        ],
-    }]);
-    emit(directives, json!({ "function": function }), metrics);
+    emit(PURGE, Function { function }, metrics);
 }
 
-fn emit(directives: Value, dimensions: Value, metrics: &impl Serialize) {
+/// What CloudWatch is to count of a line: names of members, told anew in each line, so they are written down only once.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Directive {
+    namespace: &'static str,
+    dimensions: &'static [&'static [&'static str]],
+    metrics: &'static [Metric],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Metric {
+    name: &'static str,
+    unit: &'static str,
+}
+
+const fn count(name: &'static str) -> Metric {
+    Metric { name, unit: "Count" }
+}
+
+const fn milliseconds(name: &'static str) -> Metric {
+    Metric { name, unit: "Milliseconds" }
+}
+
+const REQUEST: &[Directive] = &[
+    Directive { namespace: NAMESPACE, dimensions: &[&["function", "outcome"]], metrics: &[count("Requests")] },
+    Directive {
+        namespace: NAMESPACE,
+        dimensions: &[&["function"]],
+        metrics: &[
+            milliseconds("LatencyMs"),
+            count("RoundTrips"),
+            count("Retries"),
+            count("LostRaces"),
+            milliseconds("PoolWaitMs"),
+            count("AmbiguousUnresolved"),
+        ],
+    },
+];
+
+const PURGE: &[Directive] = &[Directive {
+    namespace: NAMESPACE,
+    dimensions: &[&["function"]],
+    metrics: &[count("PurgeRuns"), count("PurgedKeys"), count("PurgedNonces")],
+}];
+
+fn emit(directives: &'static [Directive], dimensions: impl Serialize, metrics: &impl Serialize) {
     let line = Line { aws: Aws { timestamp: now_ms(), cloud_watch_metrics: directives }, dimensions, metrics };
     match serde_json::to_string(&line) {
         Ok(line) => tracing::info!(target: TARGET, "{line}"),
@@ -96,11 +113,11 @@ fn now_ms() -> u64 {
 
 /// A line in the embedded metric format.
 #[derive(Serialize)]
-struct Line<'a, M> {
+struct Line<'a, D, M> {
     #[serde(rename = "_aws")]
     aws: Aws,
     #[serde(flatten)]
-    dimensions: Value,
+    dimensions: D,
     #[serde(flatten)]
     metrics: &'a M,
 }
@@ -109,5 +126,16 @@ struct Line<'a, M> {
 #[serde(rename_all = "PascalCase")]
 struct Aws {
     timestamp: u64,
-    cloud_watch_metrics: Value,
+    cloud_watch_metrics: &'static [Directive],
+}
+
+#[derive(Serialize)]
+struct Outcome<'a> {
+    function: &'a str,
+    outcome: &'a str,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    function: &'a str,
 }

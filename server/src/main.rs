@@ -1,0 +1,33 @@
+//! Every route of the API in one process, for containers and workstations: composition only.
+
+mod admission;
+mod api;
+mod host;
+mod refusal;
+mod request_body;
+mod route;
+mod settings;
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use payments::config::{AuthConfig, from_env};
+use payments::repositories::{Database, PostgresLedger};
+use payments::telemetry;
+use tokio::net::TcpListener;
+
+use crate::api::Api;
+use crate::settings::{Settings, database_config};
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    telemetry::init();
+    let settings: Settings = from_env()?;
+    let database = database_config()?;
+    let ledger = PostgresLedger::new(Database::new(&database)?);
+    let api = Api::new(&ledger, &from_env::<AuthConfig>()?, settings.limits(&database))?;
+    let listener = TcpListener::bind(settings.address).await.context("cannot listen on LISTEN_ADDRESS")?;
+    tracing::info!(address = %listener.local_addr()?, "listening");
+    host::serve(listener, Arc::new(api), &settings, host::signal()?).await;
+    Ok(())
+}
