@@ -39,6 +39,8 @@ enum Command {
     Rehearse(commands::rehearse::Arguments),
     /// Run everything that CI runs: check, unit and integration tests, slo
     Test,
+    /// Kill, cut, freeze and crash everything while clients pay, then prove from the ledger that nobody paid twice
+    Torture(commands::torture::Arguments),
     /// Create tenants, issue and retire their signing keys
     Client(commands::client::Arguments),
     /// Format, lints, layout rules, dependency audit, the template, links
@@ -77,6 +79,7 @@ async fn run(command: Command) -> anyhow::Result<()> {
         Command::Lab(arguments) => commands::lab::run(&arguments).await,
         Command::Rehearse(arguments) => commands::rehearse::run(&arguments).await,
         Command::Test => commands::test::run().await,
+        Command::Torture(arguments) => commands::torture::run(&arguments).await,
         Command::Client(arguments) => commands::client::run(&arguments).await,
         Command::Check => commands::check::run().await,
     }

@@ -62,7 +62,7 @@ impl Proof {
     /// Adds the proof to a request.
     pub(crate) fn add_to(&self, mut request: reqwest::Request) -> Result<reqwest::Request> {
         match self {
-            Self::Signature(signer) => sign(signer, request),
+            Self::Signature(signer) => sign(signer, request, 0),
             Self::TenantId(tenant) => {
                 request.headers_mut().insert(TENANT_ID, tenant.to_string().parse()?);
                 Ok(request)
@@ -71,14 +71,14 @@ impl Proof {
     }
 }
 
-/// Signs a request now, with a fresh nonce.
-fn sign(signer: &Signer, mut request: reqwest::Request) -> Result<reqwest::Request> {
+/// Signs a request with a fresh nonce, by a clock that is `skew` seconds ahead.
+pub(crate) fn sign(signer: &Signer, mut request: reqwest::Request, skew: i64) -> Result<reqwest::Request> {
     let mut unsigned = http::Request::builder().method(request.method()).uri(request.url().as_str()).body(())?;
     *unsigned.headers_mut() = request.headers().clone();
     let (mut parts, ()) = unsigned.into_parts();
     let body = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default();
     let created = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
-    signer.sign(&mut parts, body, i64::try_from(created)?, &Nonce::random())?;
+    signer.sign(&mut parts, body, i64::try_from(created)? + skew, &Nonce::random())?;
     *request.headers_mut() = parts.headers;
     Ok(request)
 }

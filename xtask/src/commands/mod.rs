@@ -7,3 +7,4 @@ pub(crate) mod lab;
 pub(crate) mod rehearse;
 pub(crate) mod slo;
 pub(crate) mod test;
+pub(crate) mod torture;

@@ -2,11 +2,14 @@
 //!
 //! Nothing here knows a command or a tool's provenance: binaries come in as paths.
 
+pub(crate) mod broken;
 pub(crate) mod dual_write;
 pub(crate) mod emulator;
 pub(crate) mod family;
+pub(crate) mod fleet;
 pub(crate) mod functions;
 pub(crate) mod http;
+pub(crate) mod lambda_apis;
 pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod payments;
@@ -15,4 +18,5 @@ pub(crate) mod postgres;
 pub(crate) mod process;
 pub(crate) mod redis;
 pub(crate) mod server_user;
+pub(crate) mod small_disk;
 pub(crate) mod toxiproxy;

@@ -51,11 +51,21 @@ struct Launch {
     log: PathBuf,
     port: u16,
     durable: bool,
+    settings: &'static [&'static str],
 }
 
 impl Postgres {
     /// Creates the cluster if need be, starts it and waits until it answers.
     pub(crate) async fn start(binaries: &Binaries, cluster: &Cluster) -> Result<Self> {
+        Self::start_with(binaries, cluster, &[]).await
+    }
+
+    /// The same with further settings of the server, `name=value`, which win over ours.
+    pub(crate) async fn start_with(
+        binaries: &Binaries,
+        cluster: &Cluster,
+        settings: &'static [&'static str],
+    ) -> Result<Self> {
         let user = ServerUser::choose()?;
         let home = user.home(cluster.name)?;
         let bin = reachable(binaries, &user)?;
@@ -70,7 +80,7 @@ impl Postgres {
             initialise(&bin, &user, &data, cluster)?;
         }
         let log = workspace::logs(cluster.stack).join(format!("{}.log", cluster.name));
-        let launch = Launch { bin, user, data, log, port: cluster.port, durable: cluster.durable };
+        let launch = Launch { bin, user, data, log, port: cluster.port, durable: cluster.durable, settings };
         let mut server = Self { process: launch.start()?, launch, home, keep: cluster.keep };
         server.wait_until_ready().await?;
         Ok(server)
@@ -79,6 +89,14 @@ impl Postgres {
     /// Ends the server and starts it on the same data. Every connection is lost.
     pub(crate) async fn restart(&mut self) -> Result<()> {
         self.process.stop();
+        self.process = self.launch.start()?;
+        self.wait_until_ready().await
+    }
+
+    /// Ends the server as a crash does, without a checkpoint and in the middle of every statement, and starts it on the
+    /// same data: it recovers from its log.
+    pub(crate) async fn crash_and_restart(&mut self) -> Result<()> {
+        self.process.quit();
         self.process = self.launch.start()?;
         self.wait_until_ready().await
     }
@@ -107,6 +125,15 @@ impl Postgres {
         if found.is_none() {
             client.batch_execute(&format!("CREATE DATABASE \"{database}\"")).await?;
         }
+        Ok(())
+    }
+
+    /// Creates the database with all its tables in that folder, which is empty and the server's own.
+    pub(crate) async fn create_database_in(&self, database: &str, folder: &Path) -> Result<()> {
+        let client = connect(&self.url("postgres")).await?;
+        let tablespace = format!("CREATE TABLESPACE \"{database}\" LOCATION '{}'", folder.display());
+        client.batch_execute(&tablespace).await.context("cannot use that folder")?;
+        client.batch_execute(&format!("CREATE DATABASE \"{database}\" TABLESPACE \"{database}\"")).await?;
         Ok(())
     }
 
@@ -200,6 +227,9 @@ impl Launch {
             for setting in ["fsync=off", "synchronous_commit=off", "full_page_writes=off"] {
                 command.arg("-c").arg(setting);
             }
+        }
+        for setting in self.settings {
+            command.arg("-c").arg(setting);
         }
         command
     }

@@ -115,6 +115,14 @@ impl Process {
         self.wait_until_ended(GRACE);
     }
 
+    /// Sends SIGQUIT to the process alone: PostgreSQL's immediate shutdown. It has ended afterwards, whatever it takes.
+    pub(crate) fn quit(&mut self) {
+        let _ = kill_process(self.pid, Signal::QUIT);
+        if !self.wait_until_ended(GRACE) {
+            self.crash();
+        }
+    }
+
     fn ask_to_stop(&self) {
         // A process that ended a moment ago is what we want: the error carries nothing to act on.
         let _ = match self.stop {
