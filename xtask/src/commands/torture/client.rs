@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use super::history::{Answer, Attempt, Sent, Wish};
@@ -18,6 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const IMPATIENCE: Duration = Duration::from_secs(3);
 /// The window is 300 s; a second or two pass on the way.
 const SKEW: i64 = 290;
+/// Requests on their way at most. The local emulator comes to a standstill for good when more than 100 are queued and
+/// their clients leave.
+pub(super) const ON_THEIR_WAY: usize = 60;
 /// A skew from here on counts as one.
 pub(super) const NOTICEABLE_SKEW: i64 = 60;
 
@@ -46,6 +50,7 @@ pub(super) struct Sender {
     world: Arc<World>,
     started: Instant,
     skewed: AtomicU64,
+    room: Semaphore,
 }
 
 impl Sender {
@@ -58,6 +63,7 @@ impl Sender {
             world,
             started: Instant::now(),
             skewed: AtomicU64::new(0),
+            room: Semaphore::new(ON_THEIR_WAY),
         })
     }
 
@@ -113,6 +119,7 @@ impl Sender {
     }
 
     async fn exchange(&self, request: reqwest::Request, sent: Sent, manner: Manner) -> Result<Attempt> {
+        let _room = self.room.acquire().await?;
         let client = if manner.impatient { &self.impatient } else { &self.patient };
         let sent_ms = self.now_ms();
         let answer = listen(client.execute(request).await).await;

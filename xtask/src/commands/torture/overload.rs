@@ -9,7 +9,7 @@ use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use super::client::{Manner, Sender};
+use super::client::{Manner, ON_THEIR_WAY, Sender};
 use super::history::{Journey, Sent};
 use super::target::Target;
 use super::world::{World, dice};
@@ -18,8 +18,6 @@ use super::world::{World, dice};
 const CLOSED_LOOP: usize = 16;
 const MEASURED: Duration = Duration::from_secs(3);
 const FACTOR: f64 = 10.0;
-/// Requests on their way at most: further ones would measure this machine's sockets.
-const ON_THEIR_WAY: usize = 1_000;
 const TICK: Duration = Duration::from_millis(20);
 /// Payments in a row that must be fast for the target to count as recovered, and what is fast.
 const IN_A_ROW: usize = 20;
@@ -120,12 +118,9 @@ impl Phase<'_> {
             }
             seen.resident_at_most = seen.resident_at_most.max(self.resident());
         }
-        // Nobody sends any more; whoever is not answered by now has gone when the recovery is measured.
-        running.abort_all();
-        while let Some(joined) = running.join_next().await {
-            if let Ok(journey) = joined {
-                history.push(journey?);
-            }
+        // Nobody sends any more; those on their way get their answers.
+        for journey in running.join_all().await {
+            history.push(journey?);
         }
         Ok(())
     }

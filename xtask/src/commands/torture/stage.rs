@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use payments::config::MigrationConfig;
 use payments::repositories::migrations;
 
-use super::faults::{Counts, Scene, Side, Ways};
+use super::faults::{Counts, Decks, Scene, Side, Ways};
 use super::target::{Masters, Target};
 use super::world::World;
 use super::{STACK, dump};
@@ -115,6 +115,7 @@ impl Ground {
             postgres: tokio::sync::Mutex::new(server),
             disk,
             counts: Counts::default(),
+            decks: Decks::default(),
             versions,
         };
         Ok((Arc::new(scene), urls))
