@@ -72,8 +72,8 @@ impl Phase<'_> {
             resident_at_most: resident_before,
             ..Overload::default()
         };
-        self.flood(&mut seen, history).await?;
-        seen.recovered_after = self.recover(history).await?;
+        let ended = self.flood(&mut seen, history).await?;
+        seen.recovered_after = self.recover(ended, history).await?;
         let answers = history.iter().skip(before).flat_map(|journey| &journey.attempts);
         let allowed = |status| matches!(status, 200 | 402 | 409 | 429 | 502 | 503 | 504);
         seen.other_answers = answers.filter_map(super::history::Attempt::status).filter(|it| !allowed(*it)).count();
@@ -97,7 +97,8 @@ impl Phase<'_> {
         Ok(rate(answered, started.elapsed()))
     }
 
-    async fn flood(&self, seen: &mut Overload, history: &mut Vec<Journey>) -> Result<()> {
+    /// Says when it ended.
+    async fn flood(&self, seen: &mut Overload, history: &mut Vec<Journey>) -> Result<Instant> {
         let started = Instant::now();
         let mut running: JoinSet<Result<Journey>> = JoinSet::new();
         let mut ticks = interval(TICK);
@@ -118,15 +119,15 @@ impl Phase<'_> {
             }
             seen.resident_at_most = seen.resident_at_most.max(self.resident());
         }
+        let ended = Instant::now();
         // Nobody sends any more; those on their way get their answers.
         for journey in running.join_all().await {
             history.push(journey?);
         }
-        Ok(())
+        Ok(ended)
     }
 
-    async fn recover(&self, history: &mut Vec<Journey>) -> Result<Option<f64>> {
-        let started = Instant::now();
+    async fn recover(&self, started: Instant, history: &mut Vec<Journey>) -> Result<Option<f64>> {
         let mut number = 3 * FIRST;
         let mut in_a_row = 0;
         while started.elapsed() < RECOVERY_LIMIT {
