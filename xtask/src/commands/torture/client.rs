@@ -85,6 +85,8 @@ impl Sender {
         manner: Manner,
         rng: &mut fastrand::Rng,
     ) -> Result<Attempt> {
+        // Before the request is signed: what waits here must not age.
+        let _room = self.room.acquire().await?;
         let request = self.request(wish, sent, manner, rng)?;
         self.exchange(request, sent, manner).await
     }
@@ -96,6 +98,7 @@ impl Sender {
         manner: Manner,
         rng: &mut fastrand::Rng,
     ) -> Result<[Attempt; 2]> {
+        let _room = self.room.acquire().await?;
         let request = self.request(wish, Sent::Payment, manner, rng)?;
         let again = request.try_clone().ok_or_else(|| anyhow::anyhow!("a request that cannot be repeated"))?;
         Ok([self.exchange(request, Sent::Payment, manner).await?, self.exchange(again, Sent::Payment, manner).await?])
@@ -119,7 +122,6 @@ impl Sender {
     }
 
     async fn exchange(&self, request: reqwest::Request, sent: Sent, manner: Manner) -> Result<Attempt> {
-        let _room = self.room.acquire().await?;
         let client = if manner.impatient { &self.impatient } else { &self.patient };
         let sent_ms = self.now_ms();
         let answer = listen(client.execute(request).await).await;
