@@ -55,9 +55,9 @@ pub(crate) fn build<'a>(selection: impl IntoIterator<Item = &'a str>) -> Result<
     Ok(())
 }
 
-/// The binary of that name as [`build`] left it.
-pub(crate) fn built(binary: &str) -> Result<PathBuf> {
-    Ok(target_folder()?.join("debug").join(binary))
+/// The binary of that name as [`build`] left it, with `--release` or without.
+pub(crate) fn built(binary: &str, release: bool) -> Result<PathBuf> {
+    Ok(target_folder()?.join(if release { "release" } else { "debug" }).join(binary))
 }
 
 /// Where cargo puts what it builds; the environment may have moved it.

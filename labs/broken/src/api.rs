@@ -35,7 +35,11 @@ pub(crate) fn router(ledger: Arc<Ledger>, variant: Variant) -> Router {
     Router::new().route("/api/v1/payments", post(create_payment).get(find_payment)).with_state((ledger, variant))
 }
 
-async fn create_payment(State((ledger, variant)): State<Parts>, headers: HeaderMap, Json(body): Json<Body>) -> Response {
+async fn create_payment(
+    State((ledger, variant)): State<Parts>,
+    headers: HeaderMap,
+    Json(body): Json<Body>,
+) -> Response {
     let tenant = tenant(&headers);
     let key = headers.get("Idempotency-Key").and_then(|value| value.to_str().ok()).map(|key| stored(tenant, key));
     // A task of its own: a client that leaves must not stop a payment half way.

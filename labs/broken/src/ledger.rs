@@ -43,7 +43,8 @@ impl Ledger {
     /// Connects when it is first used.
     pub(crate) fn new(url: &str) -> Result<Self> {
         let config: tokio_postgres::Config = url.parse().context("DATABASE_URL is not usable")?;
-        let manager = Manager::from_config(config, NoTls, ManagerConfig { recycling_method: RecyclingMethod::Verified });
+        let manager =
+            Manager::from_config(config, NoTls, ManagerConfig { recycling_method: RecyclingMethod::Verified });
         Ok(Self(Pool::builder(manager).max_size(CONNECTIONS).runtime(Runtime::Tokio1).build()?))
     }
 
@@ -61,7 +62,8 @@ pub(crate) async fn default_account(client: &impl GenericClient, tenant: Uuid) -
 
 /// The payment of a key.
 pub(crate) async fn payment_of(client: &impl GenericClient, key: Uuid) -> Result<Option<Payment>> {
-    let sql = format!("SELECT {COLUMNS} FROM payments WHERE id = (SELECT payment_id FROM idempotency_keys WHERE key = $1)");
+    let sql =
+        format!("SELECT {COLUMNS} FROM payments WHERE id = (SELECT payment_id FROM idempotency_keys WHERE key = $1)");
     client.query_opt(&sql, &[&key]).await?.as_ref().map(payment).transpose()
 }
 

@@ -61,8 +61,7 @@ mod tests {
     fn variants_are_chosen_by_the_names_that_the_trial_uses() {
         let names = ["honest", "check-then-act", "replay-pays-again", "commit-not-checked"];
         let variants = names.map(|name| serde_json::from_value::<Variant>(name.into()).unwrap());
-        let expected =
-            [Variant::Honest, Variant::CheckThenAct, Variant::ReplayPaysAgain, Variant::CommitNotChecked];
+        let expected = [Variant::Honest, Variant::CheckThenAct, Variant::ReplayPaysAgain, Variant::CommitNotChecked];
         assert_eq!(variants, expected);
     }
 }

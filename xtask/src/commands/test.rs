@@ -11,12 +11,12 @@ use anyhow::{Context, Result, bail};
 
 use self::suites::{Suite, Suites};
 use super::rehearse::{self, Effort};
-use super::{check, lab, slo};
-use crate::stack::dual_write;
+use super::{check, lab, slo, torture};
 use crate::stack::functions::{self, AuthMode, LOCAL_MASTER_SECRETS};
 use crate::stack::payments::{Database, PaymentStack, Serving};
 use crate::stack::ports;
 use crate::stack::postgres::{Cluster, Postgres};
+use crate::stack::{broken, dual_write};
 use crate::tools::signing_clients::SigningClients;
 use crate::tools::{self, pypi};
 use crate::{report, workspace};
@@ -32,6 +32,7 @@ struct Tools {
     slo: slo::Tools,
     lab: lab::Tools,
     rehearse: rehearse::Tools,
+    torture: torture::Tools,
     signing_clients: SigningClients,
 }
 
@@ -46,12 +47,13 @@ impl Tools {
             slo: slo::Tools::provide()?,
             lab: lab::Tools::provide()?,
             rehearse: rehearse::Tools::provide()?,
+            torture: torture::Tools::provide()?,
             signing_clients: SigningClients::provide()?,
         })
     }
 }
 
-/// Runs check, all tests of the workspace, the SLO, the thaw test and the rehearsal; fails if any of them does.
+/// Runs check, all tests of the workspace, the SLO, the labs, the thaw test and the torture in short; fails if any of them does.
 pub(crate) async fn run() -> Result<()> {
     let mut suites = Suites::default();
     // What breaks off counts as a failure, and the table shows how far the run came.
@@ -70,6 +72,7 @@ async fn run_suites(suites: &mut Suites) -> Result<()> {
     println!("\nbuild");
     functions::build()?;
     dual_write::build()?;
+    broken::build()?;
     compile_tests()?;
     println!("stack\n  {}", tools.postgres.origin);
     let (server, mut stack) = start(&tools).await?;
@@ -91,12 +94,19 @@ async fn run_suites(suites: &mut Suites) -> Result<()> {
 
     println!("\nthaw");
     suites.add(thaw::run(&mut stack).await?);
-    // The rehearsal has a stack of its own, and the machine to itself.
+    // What follows has stacks of its own, and the machine to itself.
     drop((stack, server));
 
     println!("\nrehearse");
     let verdict = rehearse::rehearse(tools.rehearse, Effort::Quick, false).await?;
     suites.add(Suite::new("rehearse", verdict.passed(), verdict.failed()));
+
+    println!("\ntorture");
+    let conditions = torture::run_short(&tools.torture).await?.conditions();
+    let met = conditions.iter().filter(|(_, _, met)| *met).count();
+    suites.add(Suite::new("torture", met, conditions.len() - met));
+    let (right, wrong) = torture::run_variants(&tools.torture, torture::fresh_seed()).await?;
+    suites.add(Suite::new("torture's checker", right, wrong));
     Ok(())
 }
 

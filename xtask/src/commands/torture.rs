@@ -49,11 +49,14 @@ pub(crate) struct Arguments {
     #[arg(long)]
     seed: Option<u64>,
     /// Clients at once
-    #[arg(long, default_value_t = 48, value_parser = clap::value_parser!(u16).range(1..=500))]
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=500))]
     clients: u16,
     /// Seconds at ten times the sustainable rate; 0 leaves them out
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(0..=600))]
     overload: u64,
+    /// Torture the functions as a release builds them
+    #[arg(long)]
+    release: bool,
     /// Try the checker on servers with a mistake in them instead
     #[arg(long)]
     variants: bool,
@@ -82,7 +85,11 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
         anyhow::ensure!(missed == 0, "the checker misjudged {missed} of the variants");
         return Ok(());
     }
-    functions::build()?;
+    if arguments.release {
+        functions::build_release()?
+    } else {
+        functions::build()?
+    }
     let figures = run_with(&tools, arguments, seed).await?;
     let missed = figures.missed();
     if !missed.is_empty() {
@@ -94,8 +101,15 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
 
 /// The short form of the test: a minute of faults from a fresh seed, and seconds of overload.
 pub(crate) async fn run_short(tools: &Tools) -> Result<Figures> {
-    let arguments =
-        Arguments { payments: None, minutes: Some(1), seed: None, clients: 32, overload: 5, variants: false };
+    let arguments = Arguments {
+        payments: None,
+        minutes: Some(1),
+        seed: None,
+        clients: 32,
+        overload: 5,
+        release: false,
+        variants: false,
+    };
     run_with(tools, &arguments, fresh_seed()).await
 }
 
@@ -108,6 +122,7 @@ pub(crate) fn fresh_seed() -> u64 {
 async fn run_with(tools: &Tools, arguments: &Arguments, seed: u64) -> Result<Figures> {
     let plan = Plan {
         seed,
+        release: arguments.release,
         payments: arguments.payments.or(arguments.minutes.is_none().then_some(PAYMENTS)),
         limit: Duration::from_secs(60 * arguments.minutes.unwrap_or(MINUTES)),
         clients: usize::from(arguments.clients),
@@ -129,5 +144,6 @@ fn command(arguments: &Arguments, seed: u64) -> String {
     let payments = arguments.payments.map(|payments| format!(" --payments {payments}")).unwrap_or_default();
     let minutes = arguments.minutes.map(|minutes| format!(" --minutes {minutes}")).unwrap_or_default();
     let (clients, overload) = (arguments.clients, arguments.overload);
-    format!("cargo xtask torture{payments}{minutes} --seed {seed} --clients {clients} --overload {overload}")
+    let release = if arguments.release { " --release" } else { "" };
+    format!("cargo xtask torture{payments}{minutes}{release} --seed {seed} --clients {clients} --overload {overload}")
 }

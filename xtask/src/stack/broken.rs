@@ -20,7 +20,7 @@ pub(crate) fn build() -> Result<()> {
 
 /// The server in one variant, for a fleet.
 pub(crate) fn program(variant: &'static str, port: u16, database_url: String) -> Result<Program> {
-    let binary = workspace::built(NAME)?;
+    let binary = workspace::built(NAME, false)?;
     let recipe = move || {
         let mut command = Command::new(&binary);
         command.env("VARIANT", variant).env("PORT", port.to_string()).env("DATABASE_URL", &database_url);

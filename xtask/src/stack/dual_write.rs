@@ -93,7 +93,7 @@ pub(crate) fn build() -> Result<()> {
 }
 
 fn serve(options: &Options, port: u16) -> Result<Process> {
-    let mut command = Command::new(workspace::built(NAME)?);
+    let mut command = Command::new(workspace::built(NAME, false)?);
     command
         .env("FLOW", options.flow)
         .env("PORT", port.to_string())

@@ -67,8 +67,16 @@ pub(crate) struct Functions {
 pub(crate) fn build() -> Result<()> {
     // The emulator runs `cargo run --bin <function>`. Named as there, and without the tools beside them: with those in
     // the build, some dependencies get another profile, and the first request would compile everything again.
-    let bins = FUNCTIONS.iter().flat_map(|function| ["--bin", function]);
-    workspace::build(bins)
+    workspace::build(bins())
+}
+
+/// Compiles them as a release has them.
+pub(crate) fn build_release() -> Result<()> {
+    workspace::build(bins().chain(["--release"]))
+}
+
+fn bins() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.iter().flat_map(|function| ["--bin", function])
 }
 
 impl Functions {

@@ -53,6 +53,8 @@ impl Toxiproxy {
         let port = ports::free()?;
         let mut command = Command::new(binary);
         command.args(["-host", "127.0.0.1", "-port", &port.to_string()]);
+        // It would write several lines for each packet.
+        command.env("LOG_LEVEL", "warn");
         let log = workspace::logs(stack).join("toxiproxy.log");
         let process = Process::start("Toxiproxy", command, Stop::Group, log)?;
         let client = http::client(Duration::from_secs(5))?;

@@ -8,7 +8,7 @@ use super::{Outcome, execute};
 use crate::ledger::{self, Order};
 
 pub(super) async fn pay(client: &mut Client, order: &Order) -> Result<Outcome> {
-    if let Some(payment) = ledger::payment_of(&**client, order.key).await? {
+    if let Some(payment) = ledger::payment_of(&***client, order.key).await? {
         return Ok(Outcome::Replayed(payment));
     }
     let transaction = client.transaction().await?;

@@ -8,12 +8,12 @@ use super::{Outcome, execute};
 use crate::ledger::{self, Order, Payment};
 
 pub(super) async fn pay(client: &mut Client, order: &Order) -> Result<Outcome> {
-    if let Some(payment) = ledger::payment_of(&**client, order.key).await? {
+    if let Some(payment) = ledger::payment_of(&***client, order.key).await? {
         return Ok(Outcome::Replayed(payment));
     }
     match pay_once(client, order).await {
         Err(error) if is_duplicate(&error) => {
-            let payment = ledger::payment_of(&**client, order.key).await?;
+            let payment = ledger::payment_of(&***client, order.key).await?;
             Ok(Outcome::Replayed(payment.context("the rival vanished")?))
         }
         paid => Ok(Outcome::Executed(paid?)),

@@ -7,7 +7,7 @@ use super::{Outcome, execute, honest};
 use crate::ledger::{self, Order};
 
 pub(super) async fn pay(client: &mut Client, order: &Order) -> Result<Outcome> {
-    if let Some(payment) = ledger::payment_of(&**client, order.key).await? {
+    if let Some(payment) = ledger::payment_of(&***client, order.key).await? {
         let transaction = client.transaction().await?;
         execute(&*transaction, order).await?;
         transaction.commit().await?;

@@ -5,6 +5,7 @@ mod ledger;
 mod told;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Display;
 
 use serde::Serialize;
 use uuid::Uuid;
@@ -75,7 +76,7 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    fn add(&mut self, flaw: Flaw, about: impl ToString, text: impl Into<String>) {
+    fn add(&mut self, flaw: Flaw, about: impl Display, text: impl Into<String>) {
         self.list.push(Finding { flaw, about: about.to_string(), text: text.into() });
     }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use super::history::{Answer, Attempt, Sent, Wish};
@@ -18,6 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const IMPATIENCE: Duration = Duration::from_secs(3);
 /// The window is 300 s; a second or two pass on the way.
 const SKEW: i64 = 290;
+/// Requests on their way at most. The local emulator comes to a standstill for good when more than 100 are queued and
+/// their clients leave.
+pub(super) const ON_THEIR_WAY: usize = 60;
 /// A skew from here on counts as one.
 pub(super) const NOTICEABLE_SKEW: i64 = 60;
 
@@ -46,6 +50,7 @@ pub(super) struct Sender {
     world: Arc<World>,
     started: Instant,
     skewed: AtomicU64,
+    room: Semaphore,
 }
 
 impl Sender {
@@ -58,6 +63,7 @@ impl Sender {
             world,
             started: Instant::now(),
             skewed: AtomicU64::new(0),
+            room: Semaphore::new(ON_THEIR_WAY),
         })
     }
 
@@ -79,6 +85,8 @@ impl Sender {
         manner: Manner,
         rng: &mut fastrand::Rng,
     ) -> Result<Attempt> {
+        // Before the request is signed: what waits here must not age.
+        let _room = self.room.acquire().await?;
         let request = self.request(wish, sent, manner, rng)?;
         self.exchange(request, sent, manner).await
     }
@@ -90,6 +98,7 @@ impl Sender {
         manner: Manner,
         rng: &mut fastrand::Rng,
     ) -> Result<[Attempt; 2]> {
+        let _room = self.room.acquire().await?;
         let request = self.request(wish, Sent::Payment, manner, rng)?;
         let again = request.try_clone().ok_or_else(|| anyhow::anyhow!("a request that cannot be repeated"))?;
         Ok([self.exchange(request, Sent::Payment, manner).await?, self.exchange(again, Sent::Payment, manner).await?])

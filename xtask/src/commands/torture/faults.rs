@@ -22,7 +22,7 @@ use crate::stack::postgres::Postgres;
 use crate::stack::small_disk::SmallDisk;
 use crate::stack::toxiproxy::Toxiproxy;
 
-pub(super) use network::{Side, Ways};
+pub(super) use network::{Decks, Side, Ways};
 
 /// What a lane does again and again.
 #[derive(Clone, Copy)]
@@ -62,12 +62,12 @@ pub(super) type Lane = (Strike, Range<u64>);
 pub(super) const ALL: &[Lane] = &[
     (Strike::Kill, 800..2_500),
     (Strike::Freeze, 1_000..4_000),
-    (Strike::Terminate, 500..1_500),
+    (Strike::Terminate, 1_000..3_000),
     (Strike::Crash, 12_000..25_000),
-    (Strike::Network(Side::Client, "first"), 100..1_000),
-    (Strike::Network(Side::Client, "second"), 500..2_000),
-    (Strike::Network(Side::Database, "first"), 300..1_500),
-    (Strike::Network(Side::Database, "second"), 1_000..3_000),
+    (Strike::Network(Side::Client, "first"), 300..1_500),
+    (Strike::Network(Side::Client, "second"), 1_000..4_000),
+    (Strike::Network(Side::Database, "first"), 800..2_500),
+    (Strike::Network(Side::Database, "second"), 2_000..5_000),
     (Strike::Lock, 1_500..5_000),
     (Strike::Crowd, 8_000..15_000),
     (Strike::FullDisk, 10_000..20_000),
@@ -139,6 +139,7 @@ pub(super) struct Scene {
     /// Where the ledger lies, if it could be laid on a small file system.
     pub(super) disk: Option<SmallDisk>,
     pub(super) counts: Counts,
+    pub(super) decks: Decks,
     /// The version of each tenant's signing key.
     pub(super) versions: tokio::sync::Mutex<Vec<i32>>,
 }

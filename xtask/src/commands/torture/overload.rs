@@ -9,7 +9,7 @@ use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use super::client::{Manner, Sender};
+use super::client::{Manner, ON_THEIR_WAY, Sender};
 use super::history::{Journey, Sent};
 use super::target::Target;
 use super::world::{World, dice};
@@ -18,8 +18,6 @@ use super::world::{World, dice};
 const CLOSED_LOOP: usize = 16;
 const MEASURED: Duration = Duration::from_secs(3);
 const FACTOR: f64 = 10.0;
-/// Requests on their way at most: further ones would measure this machine's sockets.
-const ON_THEIR_WAY: usize = 1_000;
 const TICK: Duration = Duration::from_millis(20);
 /// Payments in a row that must be fast for the target to count as recovered, and what is fast.
 const IN_A_ROW: usize = 20;
@@ -74,8 +72,8 @@ impl Phase<'_> {
             resident_at_most: resident_before,
             ..Overload::default()
         };
-        self.flood(&mut seen, history).await?;
-        seen.recovered_after = self.recover(history).await?;
+        let ended = self.flood(&mut seen, history).await?;
+        seen.recovered_after = self.recover(ended, history).await?;
         let answers = history.iter().skip(before).flat_map(|journey| &journey.attempts);
         let allowed = |status| matches!(status, 200 | 402 | 409 | 429 | 502 | 503 | 504);
         seen.other_answers = answers.filter_map(super::history::Attempt::status).filter(|it| !allowed(*it)).count();
@@ -99,7 +97,8 @@ impl Phase<'_> {
         Ok(rate(answered, started.elapsed()))
     }
 
-    async fn flood(&self, seen: &mut Overload, history: &mut Vec<Journey>) -> Result<()> {
+    /// Says when it ended.
+    async fn flood(&self, seen: &mut Overload, history: &mut Vec<Journey>) -> Result<Instant> {
         let started = Instant::now();
         let mut running: JoinSet<Result<Journey>> = JoinSet::new();
         let mut ticks = interval(TICK);
@@ -120,18 +119,15 @@ impl Phase<'_> {
             }
             seen.resident_at_most = seen.resident_at_most.max(self.resident());
         }
-        // Nobody sends any more; whoever is not answered by now has gone when the recovery is measured.
-        running.abort_all();
-        while let Some(joined) = running.join_next().await {
-            if let Ok(journey) = joined {
-                history.push(journey?);
-            }
+        let ended = Instant::now();
+        // Nobody sends any more; those on their way get their answers.
+        for journey in running.join_all().await {
+            history.push(journey?);
         }
-        Ok(())
+        Ok(ended)
     }
 
-    async fn recover(&self, history: &mut Vec<Journey>) -> Result<Option<f64>> {
-        let started = Instant::now();
+    async fn recover(&self, started: Instant, history: &mut Vec<Journey>) -> Result<Option<f64>> {
         let mut number = 3 * FIRST;
         let mut in_a_row = 0;
         while started.elapsed() < RECOVERY_LIMIT {

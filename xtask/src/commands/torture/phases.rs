@@ -28,6 +28,8 @@ const POLL: Duration = Duration::from_millis(200);
 /// What to run.
 pub(super) struct Plan {
     pub(super) seed: u64,
+    /// Whether the functions are those of the release build.
+    pub(super) release: bool,
     /// The faults end with this many settled payments, or when the time is up.
     pub(super) payments: Option<u64>,
     pub(super) limit: Duration,
@@ -51,8 +53,8 @@ pub(super) struct Experience {
 
 /// Runs all phases on the product.
 pub(super) async fn run(tools: &Tools, plan: &Plan) -> Result<Figures> {
-    let Stage { scene, urls, no_small_disk } = stage::product(tools, plan.seed).await?;
-    let stage = Stage { scene: scene.clone(), urls, no_small_disk };
+    let stage = stage::product(tools, plan.seed, plan.release).await?;
+    let scene = stage.scene.clone();
     println!("faults");
     let mut experience = endure(&stage, faults::ALL, plan).await?;
     let slowest_ms = experience.history.iter().filter_map(Journey::settled_ms).max().unwrap_or_default();

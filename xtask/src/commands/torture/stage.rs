@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use payments::config::MigrationConfig;
 use payments::repositories::migrations;
 
-use super::faults::{Counts, Scene, Side, Ways};
+use super::faults::{Counts, Decks, Scene, Side, Ways};
 use super::target::{Masters, Target};
 use super::world::World;
 use super::{STACK, dump};
@@ -40,7 +40,7 @@ pub(super) struct Stage {
 }
 
 /// The product's functions.
-pub(super) async fn product(tools: &Tools, seed: u64) -> Result<Stage> {
+pub(super) async fn product(tools: &Tools, seed: u64, release: bool) -> Result<Stage> {
     let (disk, no_small_disk) = match SmallDisk::mount("torture-disk") {
         Ok(disk) => (Some(disk), None),
         Err(error) => (None, Some(format!("{error:#}"))),
@@ -58,7 +58,7 @@ pub(super) async fn product(tools: &Tools, seed: u64) -> Result<Stage> {
     let database_ways: Vec<String> =
         database_ways.iter().map(|way| ground.app_url.replace(&direct, &format!(":{way}/"))).collect();
     let apis = LambdaApis::start(&tools.cargo_lambda, STACK).await?;
-    let target = Target::functions(apis, &database_ways, &ground.owner_url)?;
+    let target = Target::functions(apis, &database_ways, &ground.owner_url, release)?;
     let (scene, urls) = ground.scene(target, toxiproxy, server, disk).await?;
     Ok(Stage { scene, urls, no_small_disk })
 }
@@ -115,6 +115,7 @@ impl Ground {
             postgres: tokio::sync::Mutex::new(server),
             disk,
             counts: Counts::default(),
+            decks: Decks::default(),
             versions,
         };
         Ok((Arc::new(scene), urls))

@@ -2,6 +2,7 @@
 //!
 //! The product on Lambda's runtime API here, a counter-example there; another host is one more function of this kind.
 
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -58,12 +59,13 @@ pub(super) struct Target {
 
 impl Target {
     /// The product as functions. Their processes take turns among the ways to the database.
-    pub(super) fn functions(apis: LambdaApis, ways: &[String], owner_url: &str) -> Result<Self> {
+    pub(super) fn functions(apis: LambdaApis, ways: &[String], owner_url: &str, release: bool) -> Result<Self> {
         let masters = Masters::new();
         let programs =
             [("create_payment", PAYING), ("find_payment", LOOKING), ("purge_expired_keys", 1), ("migrate", 1)];
         let programs = programs.into_iter().map(|(name, processes)| {
-            let recipe = function(name, &apis, ways, owner_url, masters.clone())?;
+            let binary = workspace::built(name, release)?;
+            let recipe = function(name, binary, &apis, ways, owner_url, masters.clone());
             Ok(Program { name, processes, recipe })
         });
         let programs = programs.collect::<Result<Vec<_>>>()?;
@@ -87,15 +89,15 @@ impl Target {
 
 fn function(
     name: &'static str,
+    binary: PathBuf,
     apis: &LambdaApis,
     ways: &[String],
     owner_url: &str,
     masters: Masters,
-) -> Result<Recipe> {
-    let binary = workspace::built(name)?;
+) -> Recipe {
     let (runtime_api, ways, owner_url) = (apis.runtime_api(name), ways.to_vec(), owner_url.to_owned());
     let turn = AtomicUsize::new(0);
-    Ok(Arc::new(move || {
+    Arc::new(move || {
         let way = turn.fetch_add(1, Ordering::Relaxed) % ways.len().max(1);
         let mut command = Command::new(&binary);
         command
@@ -108,5 +110,5 @@ fn function(
             .env("DATABASE_URL", ways.get(way).map(String::as_str).unwrap_or_default())
             .env("OWNER_DATABASE_URL", &owner_url);
         command
-    }))
+    })
 }

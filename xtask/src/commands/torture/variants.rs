@@ -54,7 +54,14 @@ pub(crate) async fn run(tools: &Tools, seed: u64) -> Result<(usize, usize)> {
 
 async fn torture(tools: &Tools, seed: u64, variant: &'static str) -> Result<Findings> {
     let stage = stage::variant(tools, seed, variant).await?;
-    let plan = Plan { seed, payments: Some(PAYMENTS), limit: LIMIT, clients: CLIENTS, overload: Duration::ZERO };
+    let plan = Plan {
+        seed,
+        release: false,
+        payments: Some(PAYMENTS),
+        limit: LIMIT,
+        clients: CLIENTS,
+        overload: Duration::ZERO,
+    };
     let experience = phases::endure(&stage, faults::FEW, &plan).await?;
     let dump = phases::reckon(&stage).await?;
     Ok(check(&experience.history, &dump, experience.answered_by_ms))

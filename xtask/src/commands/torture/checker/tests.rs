@@ -119,7 +119,7 @@ fn other_values_than_wished_or_told_are_a_contradiction() {
 fn outcomes_of_one_key_must_be_the_same_bytes() {
     let mut attempts = once();
     let mut spaced = paid();
-    spaced.body = spaced.body.replace(",\"", ", \"").into();
+    spaced.body = spaced.body.replace(",\"", ", \"");
     attempts.push(at(Sent::Payment, 20, Some(spaced)));
     assert_eq!(flaws(attempts, &dump()), [Flaw::Contradiction]);
 }
@@ -180,6 +180,6 @@ fn undocumented_answers_and_words_of_the_inside_are_found() {
     assert_eq!(with(Answer { retry_after: false, ..busy.clone() }), [Flaw::Undocumented]);
     let leak = r#"{"code":"service_unavailable","detail":"duplicate key value violates idempotency_keys_pkey"}"#;
     assert_eq!(with(Answer { body: leak.into(), ..busy.clone() }), [Flaw::Undocumented]);
-    assert_eq!(with(Answer { request_id: false, body: "".into(), ..busy }), []);
+    assert_eq!(with(Answer { request_id: false, body: String::new(), ..busy }), []);
     assert_eq!(with(Answer { request_id: false, ..answer(500, "") }), [Flaw::Undocumented]);
 }

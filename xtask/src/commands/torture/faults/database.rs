@@ -54,9 +54,9 @@ pub(super) async fn hold_lock(scene: &Scene, rng: &mut fastrand::Rng) -> Result<
     let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
     let waiting: i64 = transaction.query_one(waiting, &[]).await?.try_get(0)?;
     if rng.bool() {
-        transaction.commit().await?
+        transaction.commit().await?;
     } else {
-        transaction.rollback().await?
+        transaction.rollback().await?;
     }
     ensure!(waiting > 0, "nobody waited");
     scene.counts.add("lock_held", 1);

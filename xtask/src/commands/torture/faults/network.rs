@@ -1,5 +1,6 @@
 //! The broken network: toxics of Toxiproxy on the ways between clients and API, and between functions and database.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -36,7 +37,7 @@ struct Kind {
 }
 
 /// Each step of the protocol is cut: before the request or statement, in it, after it and before the reply, in the reply.
-const KINDS: [Kind; 9] = [
+static KINDS: [Kind; 9] = [
     Kind {
         names: ["client_latency", "database_latency"],
         toxic: "latency",
@@ -100,6 +101,23 @@ pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
     KINDS.iter().flat_map(|kind| kind.names)
 }
 
+/// Kinds are drawn like cards, so that none is long in coming.
+#[derive(Default)]
+pub(in crate::commands::torture) struct Decks([Mutex<Vec<usize>>; 2]);
+
+impl Decks {
+    fn draw(&self, side: Side, rng: &mut fastrand::Rng) -> Option<&'static Kind> {
+        let [client, database] = &self.0;
+        let deck = if side == Side::Client { client } else { database };
+        let mut deck = deck.lock().unwrap_or_else(PoisonError::into_inner);
+        if deck.is_empty() {
+            deck.extend(0..KINDS.len());
+            rng.shuffle(&mut deck);
+        }
+        KINDS.get(deck.pop()?)
+    }
+}
+
 /// The ports of the ways through the broken network.
 pub(in crate::commands::torture) struct Ways;
 
@@ -121,7 +139,7 @@ impl Ways {
 /// Puts a toxic on one of the ways for a while. Half of its connections are hit, or all of them.
 pub(super) async fn strike(scene: &Scene, side: Side, lane: &'static str, rng: &mut fastrand::Rng) -> Result<()> {
     let proxy = rng.choice(side.proxies()).context("no way")?;
-    let kind = rng.choice(&KINDS).context("no kind")?;
+    let kind = scene.decks.draw(side, rng).context("no kind")?;
     let toxic = Toxic {
         name: lane,
         kind: kind.toxic,
@@ -145,5 +163,15 @@ mod tests {
     fn kinds_have_names_of_their_own() {
         let names: std::collections::HashSet<&str> = kinds().collect();
         assert_eq!(names.len(), 2 * KINDS.len());
+    }
+
+    #[test]
+    fn a_deck_deals_every_kind_once_before_any_comes_again() {
+        let (decks, mut rng) = (Decks::default(), fastrand::Rng::with_seed(1));
+        for _ in 0..2 {
+            let dealt: std::collections::HashSet<&str> =
+                KINDS.iter().map(|_| decks.draw(Side::Client, &mut rng).unwrap().names[0]).collect();
+            assert_eq!(dealt.len(), KINDS.len());
+        }
     }
 }
