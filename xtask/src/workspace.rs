@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
 
 /// Variables that `cargo run` sets for xtask itself; a nested cargo that inherits them may rebuild for nothing.
 const OWN_CARGO_VARIABLES: [&str; 5] =
@@ -52,6 +53,20 @@ pub(crate) fn build<'a>(selection: impl IntoIterator<Item = &'a str>) -> Result<
     let status = cargo().args(["build", "--locked"]).args(selection).status().context("cannot run cargo")?;
     ensure!(status.success(), "it does not compile");
     Ok(())
+}
+
+/// Where cargo puts what it builds; the environment may have moved it.
+pub(crate) fn target() -> Result<PathBuf> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        target_directory: PathBuf,
+    }
+    let output = cargo()
+        .args(["metadata", "--format-version", "1", "--no-deps", "--locked"])
+        .output()
+        .context("cannot run cargo metadata")?;
+    let metadata: Metadata = serde_json::from_slice(&output.stdout).context("cargo metadata is not understood")?;
+    Ok(metadata.target_directory)
 }
 
 /// Removes what `cargo run` told xtask about xtask.

@@ -5,8 +5,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
-use serde::Deserialize;
+use anyhow::{Result, ensure};
 
 use super::ports;
 use super::process::{Process, Stop};
@@ -94,7 +93,7 @@ pub(crate) fn build() -> Result<()> {
 }
 
 fn serve(options: &Options, port: u16) -> Result<Process> {
-    let mut command = Command::new(target_folder()?.join("debug").join(NAME));
+    let mut command = Command::new(workspace::target()?.join("debug").join(NAME));
     command
         .env("FLOW", options.flow)
         .env("PORT", port.to_string())
@@ -103,17 +102,4 @@ fn serve(options: &Options, port: u16) -> Result<Process> {
         .env("KEY_TTL_MS", options.key_ttl_ms.to_string())
         .env("LOCK_TTL_MS", options.lock_ttl_ms.to_string());
     Process::start(NAME, command, Stop::Group, workspace::logs(options.stack).join("dual_write.log"))
-}
-
-/// Where cargo puts what it builds; the environment may have moved it.
-fn target_folder() -> Result<std::path::PathBuf> {
-    #[derive(Deserialize)]
-    struct Metadata {
-        target_directory: std::path::PathBuf,
-    }
-    let mut cargo = workspace::cargo();
-    cargo.args(["metadata", "--format-version", "1", "--no-deps", "--locked"]);
-    let output = cargo.output().context("cannot run cargo metadata")?;
-    let metadata: Metadata = serde_json::from_slice(&output.stdout).context("cargo metadata is not understood")?;
-    Ok(metadata.target_directory)
 }
