@@ -21,6 +21,7 @@ mod stage;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use self::row::Row;
@@ -123,11 +124,11 @@ pub(crate) struct Found {
 /// Measures, prints the table, writes the report; fails unless every target holds.
 pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     let pace = if arguments.quick { QUICK } else { FULL };
-    let mut stage = Stage::start(pace).await?;
+    let stage = Stage::start(pace).await?;
     let mut found = Found::default();
     for part in PARTS.into_iter().filter(|part| arguments.only.is_empty() || arguments.only.contains(part)) {
         println!("\n{part:?}");
-        let of_part = measure(part, &mut stage).await?;
+        let of_part = measure(part, &stage).await?;
         println!("{}", row::table(&of_part.rows));
         found.rows.extend(of_part.rows);
         found.figures.extend(of_part.figures);
@@ -145,16 +146,17 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-async fn measure(part: Part, stage: &mut Stage) -> Result<Found> {
+/// Boxed, so that the compiler judges the parts one by one.
+fn measure(part: Part, stage: &Stage) -> BoxFuture<'_, Result<Found>> {
     match part {
-        Part::Direct => direct::run(stage).await,
-        Part::Http => over_http::run(stage).await,
-        Part::Network => network::run(stage).await,
-        Part::RoundTrips => round_trips::run(stage).await,
-        Part::ColdStart => cold_start::run(stage).await,
-        Part::Purge => purge::run(stage).await,
-        Part::Growth => growth::run(stage).await,
-        Part::Explain => explain::run(stage).await,
+        Part::Direct => Box::pin(direct::run(stage)),
+        Part::Http => Box::pin(over_http::run(stage)),
+        Part::Network => Box::pin(network::run(stage)),
+        Part::RoundTrips => Box::pin(round_trips::run(stage)),
+        Part::ColdStart => Box::pin(cold_start::run(stage)),
+        Part::Purge => Box::pin(purge::run(stage)),
+        Part::Growth => Box::pin(growth::run(stage)),
+        Part::Explain => Box::pin(explain::run(stage)),
     }
 }
 

@@ -5,11 +5,12 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
+use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::Found;
-use super::driver::in_turn;
+use super::driver::{Subject, in_turn};
 use super::row::{Row, Target};
 use super::samples::Samples;
 use super::stage::Stage;
@@ -23,7 +24,7 @@ struct Started {
 
 /// What is started, and with which event.
 #[derive(Clone, Copy)]
-enum Subject {
+enum Program {
     /// A payment, which connects.
     Payment,
     /// A request without a key, which is refused before the database is asked.
@@ -34,11 +35,9 @@ enum Subject {
 
 /// Starts each again and again.
 pub(crate) async fn run(stage: &Stage) -> Result<Found> {
-    let subjects = [Subject::Payment, Subject::Refusal, Subject::HelloWorld];
+    let starts = [Program::Payment, Program::Refusal, Program::HelloWorld].map(|program| Start { stage, program });
     let what = "cold start (payment, refusal, hello world)";
-    let measure = async |subject: &Subject| start(stage, *subject).await;
-    let shown = |started: &Started| format!("{:.1} ms", started.total_ms);
-    let [payment, refusal, hello] = &in_turn(what, stage.pace.starts, &subjects, measure, shown).await?[..] else {
+    let [payment, refusal, hello] = &in_turn(what, stage.pace.starts, &starts).await?[..] else {
         bail!("a start was not measured");
     };
     let total = |starts: &[Started]| starts.iter().map(|start| start.total_ms).collect::<Samples>();
@@ -66,11 +65,29 @@ pub(crate) async fn run(stage: &Stage) -> Result<Found> {
     Ok(found)
 }
 
-async fn start(stage: &Stage, subject: Subject) -> Result<Started> {
-    let (program, refused, status) = match subject {
-        Subject::Payment => ("create_payment", false, 200),
-        Subject::Refusal => ("create_payment", true, 400),
-        Subject::HelloWorld => ("hello_world", false, 200),
+/// A start of one of them.
+struct Start<'a> {
+    stage: &'a Stage,
+    program: Program,
+}
+
+impl Subject for Start<'_> {
+    type Seen = Started;
+
+    fn measure(&self) -> BoxFuture<'_, Result<Started>> {
+        Box::pin(start(self.stage, self.program))
+    }
+
+    fn shown(seen: &Started) -> String {
+        format!("{:.1} ms", seen.total_ms)
+    }
+}
+
+async fn start(stage: &Stage, program: Program) -> Result<Started> {
+    let (program, refused, status) = match program {
+        Program::Payment => ("create_payment", false, 200),
+        Program::Refusal => ("create_payment", true, 400),
+        Program::HelloWorld => ("hello_world", false, 200),
     };
     let mut arguments = vec!["cold-start".to_owned(), "--function".to_owned()];
     arguments.push(stage.release.join(program).display().to_string());

@@ -2,10 +2,11 @@
 //! each flow keeps when all payments come from one account.
 
 use anyhow::Result;
+use futures_util::future::BoxFuture;
 use serde_json::json;
 
 use super::Found;
-use super::driver::{Kind, Load, in_turn, per_second};
+use super::driver::{Kind, Subject, in_turn};
 use super::pgbench::{self, Protocol};
 use super::row::{Row, Target};
 use super::samples::Samples;
@@ -14,9 +15,42 @@ use super::stage::{ACCOUNTS, CONNECTIONS, Stage};
 /// Clients of the smaller pool: as many as pgx opens by itself on a machine with up to four processors.
 const FEW: u32 = 4;
 
-enum Subject {
+/// What pays.
+enum Payer {
+    /// The ledger, with prepared statements or without.
     Ours(Kind, bool),
     Pgbench(pgbench::Script),
+}
+
+/// One of them at work.
+struct Payments<'a> {
+    stage: &'a Stage,
+    payer: Payer,
+}
+
+impl Subject for Payments<'_> {
+    type Seen = f64;
+
+    fn measure(&self) -> BoxFuture<'_, Result<f64>> {
+        Box::pin(self.pay())
+    }
+
+    fn shown(seen: &f64) -> String {
+        format!("{seen:.0}/s")
+    }
+}
+
+impl Payments<'_> {
+    async fn pay(&self) -> Result<f64> {
+        let stage = self.stage;
+        match &self.payer {
+            Payer::Ours(kind, prepared) => {
+                let load = stage.driver.ledger(&stage.app_url, *kind, *prepared, CONNECTIONS).await?;
+                Ok(load.per_second)
+            }
+            Payer::Pgbench(script) => pgbench::run(stage, script).await,
+        }
+    }
 }
 
 /// Measures.
@@ -30,12 +64,12 @@ pub(crate) async fn run(stage: &Stage) -> Result<Found> {
 
 async fn same_statement(stage: &Stage) -> Result<Found> {
     let subjects = [
-        Subject::Ours(Kind::Spread, false),
-        Subject::Pgbench(pgbench::product(stage, Protocol::Extended)),
-        Subject::Ours(Kind::Spread, true),
-        Subject::Pgbench(pgbench::product(stage, Protocol::Prepared)),
+        Payer::Ours(Kind::Spread, false),
+        Payer::Pgbench(pgbench::product(stage, Protocol::Extended)),
+        Payer::Ours(Kind::Spread, true),
+        Payer::Pgbench(pgbench::product(stage, Protocol::Prepared)),
     ];
-    let measured = samples(stage, "spread, ours and pgbench, planned each time and prepared", &subjects).await?;
+    let measured = samples(stage, "spread, ours and pgbench, planned each time and prepared", subjects).await?;
     let [unnamed, pgbench_unnamed, prepared, pgbench_prepared] = &measured[..] else {
         anyhow::bail!("a subject was not measured");
     };
@@ -61,15 +95,15 @@ async fn same_statement(stage: &Stage) -> Result<Found> {
 async fn hot_accounts(stage: &Stage) -> Result<Found> {
     let hot = (0, 0);
     let subjects = [
-        Subject::Ours(Kind::Hot, true),
-        Subject::Ours(Kind::Spread, true),
-        Subject::Pgbench(pgbench::course(stage, "course-hot", CONNECTIONS, hot)?),
-        Subject::Pgbench(pgbench::course(stage, "course-spread", CONNECTIONS, (1, ACCOUNTS))?),
-        Subject::Pgbench(pgbench::course(stage, "course-hot-few", FEW, hot)?),
-        Subject::Pgbench(pgbench::course(stage, "course-spread-few", FEW, (1, ACCOUNTS))?),
+        Payer::Ours(Kind::Hot, true),
+        Payer::Ours(Kind::Spread, true),
+        Payer::Pgbench(pgbench::course(stage, "course-hot", CONNECTIONS, hot)?),
+        Payer::Pgbench(pgbench::course(stage, "course-spread", CONNECTIONS, (1, ACCOUNTS))?),
+        Payer::Pgbench(pgbench::course(stage, "course-hot-few", FEW, hot)?),
+        Payer::Pgbench(pgbench::course(stage, "course-spread-few", FEW, (1, ACCOUNTS))?),
     ];
     let what = "hot and spread: ours, the course's flow in pgbench, the same with 4 clients";
-    let measured = samples(stage, what, &subjects).await?;
+    let measured = samples(stage, what, subjects).await?;
     let [ours_hot, ours_spread, course_hot, course_spread, few_hot, few_spread] = &measured[..] else {
         anyhow::bail!("a subject was not measured");
     };
@@ -87,17 +121,8 @@ async fn hot_accounts(stage: &Stage) -> Result<Found> {
     Ok(found)
 }
 
-async fn samples(stage: &Stage, what: &str, subjects: &[Subject]) -> Result<Vec<Samples>> {
-    let measure = async |subject: &Subject| match subject {
-        Subject::Ours(kind, prepared) => {
-            let load: Load = stage.driver.ledger(&stage.app_url, *kind, *prepared, CONNECTIONS).await?;
-            Ok((load.per_second, per_second(&load)))
-        }
-        Subject::Pgbench(script) => {
-            let throughput = pgbench::run(stage, script).await?;
-            Ok((throughput, format!("{throughput:.0}/s")))
-        }
-    };
-    let measured = in_turn(what, stage.pace.rounds, subjects, measure, |(_, shown)| shown.clone()).await?;
-    Ok(measured.into_iter().map(|rounds| rounds.into_iter().map(|(throughput, _)| throughput).collect()).collect())
+async fn samples<const N: usize>(stage: &Stage, what: &str, payers: [Payer; N]) -> Result<Vec<Samples>> {
+    let payments = payers.map(|payer| Payments { stage, payer });
+    let measured = in_turn(what, stage.pace.rounds, &payments).await?;
+    Ok(measured.into_iter().map(Samples::from_iter).collect())
 }

@@ -6,11 +6,13 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
+use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::Pace;
 use super::samples::Samples;
+use super::servers::Server;
 use super::stage::ACCOUNTS;
 use crate::stack::functions::LOCAL_MASTER_SECRETS;
 
@@ -60,6 +62,11 @@ impl Load {
     /// 99th percentiles of several rounds.
     pub(crate) fn p99s(loads: &[Self]) -> Samples {
         loads.iter().map(|load| load.p99_us).collect()
+    }
+
+    /// For the progress line.
+    pub(crate) fn shown(&self) -> String {
+        format!("{:.0}/s", self.per_second)
     }
 
     /// A load is worth comparing only if it did what was asked.
@@ -128,20 +135,26 @@ impl Driver {
     }
 }
 
+/// Something that is measured in turn with others.
+pub(crate) trait Subject: Sync {
+    /// What one turn sees.
+    type Seen: Send;
+
+    /// One turn.
+    fn measure(&self) -> BoxFuture<'_, Result<Self::Seen>>;
+
+    /// What was seen, for the progress line.
+    fn shown(seen: &Self::Seen) -> String;
+}
+
 /// Measures the subjects in turn, round after round, and returns the rounds of each.
-pub(crate) async fn in_turn<S, T>(
-    what: &str,
-    rounds: usize,
-    subjects: &[S],
-    mut measure: impl AsyncFnMut(&S) -> Result<T>,
-    shown: impl Fn(&T) -> String,
-) -> Result<Vec<Vec<T>>> {
-    let mut all: Vec<Vec<T>> = subjects.iter().map(|_| Vec::new()).collect();
+pub(crate) async fn in_turn<S: Subject>(what: &str, rounds: usize, subjects: &[S]) -> Result<Vec<Vec<S::Seen>>> {
+    let mut all: Vec<Vec<S::Seen>> = subjects.iter().map(|_| Vec::new()).collect();
     for round in 1..=rounds {
         let mut line = Vec::new();
         for (subject, measured) in subjects.iter().zip(&mut all) {
-            let seen = measure(subject).await.with_context(|| format!("{what}, round {round}"))?;
-            line.push(shown(&seen));
+            let seen = subject.measure().await.with_context(|| format!("{what}, round {round}"))?;
+            line.push(S::shown(&seen));
             measured.push(seen);
         }
         println!("  {round}/{rounds}  {what}: {}", line.join(" · "));
@@ -149,13 +162,34 @@ pub(crate) async fn in_turn<S, T>(
     Ok(all)
 }
 
-/// A load for the progress line.
-pub(crate) fn per_second(load: &Load) -> String {
-    format!("{:.0}/s", load.per_second)
+/// A load on a server.
+pub(crate) struct HttpLoad<'a> {
+    /// What drives it.
+    pub(crate) driver: &'a Driver,
+    /// Where.
+    pub(crate) server: &'a Server,
+    /// What it does.
+    pub(crate) kind: Kind,
+    /// How wide it is.
+    pub(crate) connections: u32,
+}
+
+impl Subject for HttpLoad<'_> {
+    type Seen = Load;
+
+    fn measure(&self) -> BoxFuture<'_, Result<Load>> {
+        Box::pin(self.driver.http(self.server.address, self.kind, self.server.signed, self.connections))
+    }
+
+    fn shown(seen: &Load) -> String {
+        seen.shown()
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
 
     fn load(outcome: &str) -> Load {
@@ -170,14 +204,26 @@ mod tests {
         assert!(Load { outcomes: BTreeMap::new(), ..load("200") }.require(Kind::Hot).is_err());
     }
 
+    struct Noted<'a>(char, &'a Mutex<String>);
+
+    impl Subject for Noted<'_> {
+        type Seen = usize;
+
+        fn measure(&self) -> BoxFuture<'_, Result<usize>> {
+            let mut order = self.1.lock().unwrap();
+            order.push(self.0);
+            Box::pin(std::future::ready(Ok(order.len())))
+        }
+
+        fn shown(seen: &usize) -> String {
+            seen.to_string()
+        }
+    }
+
     #[tokio::test]
     async fn subjects_take_turns() {
-        let order = std::cell::RefCell::new(Vec::new());
-        let measure = async |subject: &char| {
-            order.borrow_mut().push(*subject);
-            Ok(order.borrow().len())
-        };
-        let measured = in_turn("x", 2, &['a', 'b'], measure, ToString::to_string).await.unwrap();
-        assert_eq!((order.into_inner(), measured), (vec!['a', 'b', 'a', 'b'], vec![vec![1, 3], vec![2, 4]]));
+        let order = Mutex::default();
+        let measured = in_turn("x", 2, &[Noted('a', &order), Noted('b', &order)]).await.unwrap();
+        assert_eq!((order.into_inner().unwrap().as_str(), measured), ("abab", vec![vec![1, 3], vec![2, 4]]));
     }
 }

@@ -3,10 +3,11 @@
 use std::time::Instant;
 
 use anyhow::Result;
+use futures_util::future::BoxFuture;
 use serde_json::json;
 
 use super::Found;
-use super::driver::{Kind, Load, in_turn, per_second};
+use super::driver::{Driver, Kind, Load, Subject, in_turn};
 use super::purge::insert_keys;
 use super::row::{Row, Target};
 use super::stage::{self, CONNECTIONS, Stage};
@@ -19,6 +20,19 @@ const BATCH: i64 = 250_000;
 struct Grown {
     keys: i64,
     url: String,
+    driver: Driver,
+}
+
+impl Subject for Grown {
+    type Seen = Load;
+
+    fn measure(&self) -> BoxFuture<'_, Result<Load>> {
+        Box::pin(self.driver.ledger(&self.url, Kind::Spread, true, CONNECTIONS))
+    }
+
+    fn shown(seen: &Load) -> String {
+        seen.shown()
+    }
 }
 
 /// Fills, measures in turn, compares with the smallest.
@@ -29,8 +43,7 @@ pub(crate) async fn run(stage: &Stage) -> Result<Found> {
     }
     let sizes: Vec<i64> = databases.iter().map(|grown| grown.keys).collect();
     let what = format!("spread on tables with {sizes:?} keys");
-    let measure = async |grown: &Grown| stage.driver.ledger(&grown.url, Kind::Spread, true, CONNECTIONS).await;
-    let measured = in_turn(&what, stage.pace.rounds, &databases, measure, per_second).await?;
+    let measured = in_turn(&what, stage.pace.rounds, &databases).await?;
     let throughputs: Vec<_> = measured.iter().map(|loads| Load::throughputs(loads)).collect();
     let mut found = Found::default();
     let mut curve = Vec::new();
@@ -61,5 +74,5 @@ async fn grow(stage: &Stage, keys: i64) -> Result<Grown> {
     }
     owner.batch_execute("VACUUM ANALYZE; CHECKPOINT").await?;
     println!("  {filled} of {keys} keys filled in {:.0} s", started.elapsed().as_secs_f64());
-    Ok(Grown { keys: filled, url })
+    Ok(Grown { keys: filled, url, driver: stage.driver.clone() })
 }

@@ -6,10 +6,10 @@ use anyhow::{Result, bail};
 use serde_json::json;
 
 use super::Found;
-use super::driver::{Kind, Load, in_turn, per_second};
+use super::driver::{HttpLoad, Kind, Load, in_turn};
 use super::row::{Row, Target};
 use super::samples::Samples;
-use super::servers::{self, Server};
+use super::servers;
 use super::stage::{CONNECTIONS, STACK, Stage};
 use crate::stack::functions::AuthMode;
 use crate::stack::postgres;
@@ -46,9 +46,10 @@ pub(crate) async fn run(stage: &Stage) -> Result<Found> {
     let mut found = Found::default();
     let one = |value: f64| Samples::from_iter([value]);
     found.rows.push(Row::new("round trip with the delay, beside without", "ms", &one(far), &one(near), Target::None));
-    let measure = async |server: &Server| stage.driver.http(server.address, Kind::Spread, false, CONNECTIONS).await;
+    let (driver, kind) = (&stage.driver, Kind::Spread);
+    let loads = servers.each_ref().map(|server| HttpLoad { driver, server, kind, connections: CONNECTIONS });
     let what = "spread with +1 ms (ours, Go)";
-    let [ours, go] = &in_turn(what, stage.pace.rounds, &servers, measure, per_second).await?[..] else {
+    let [ours, go] = &in_turn(what, stage.pace.rounds, &loads).await?[..] else {
         bail!("a server was not measured");
     };
     let name = "spread over HTTP, +1 ms to the database, beside the course's flow in Go";

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
 use super::Found;
-use super::driver::{Kind, Load, in_turn, per_second};
+use super::driver::{HttpLoad, Kind, Load, in_turn};
 use super::row::{Row, Target};
 use super::servers::{self, Server};
 use super::stage::{CONNECTIONS, Stage};
@@ -27,10 +27,9 @@ pub(crate) async fn run(stage: &Stage) -> Result<Found> {
 /// The course's flow in Go as pgx sets its pool up by itself: fewer payments share a flush, so a hot account looks better.
 async fn default_pool(stage: &Stage) -> Result<Row> {
     let server = servers::go(stage, &stage.course_url(), PGX_DEFAULT).await?;
-    let measure = async |kind: &Kind| stage.driver.http(server.address, *kind, false, CONNECTIONS).await;
     let what = "Go with pgx's own pool of 4 (hot, spread)";
-    let kinds = [Kind::Hot, Kind::Spread];
-    let [hot, spread] = &in_turn(what, stage.pace.rounds, &kinds, measure, per_second).await?[..] else {
+    let loads = [Kind::Hot, Kind::Spread].map(|kind| load(stage, &server, kind, CONNECTIONS));
+    let [hot, spread] = &in_turn(what, stage.pace.rounds, &loads).await?[..] else {
         bail!("a load was not measured");
     };
     let name = "course's flow in Go, pool of 4: hot beside spread";
@@ -70,8 +69,12 @@ async fn beside_the_course(stage: &Stage) -> Result<Found> {
 async fn rounds(stage: &Stage, what: &str, kind: Kind, servers: &[Server]) -> Result<Vec<Vec<Load>>> {
     let names: Vec<&str> = servers.iter().map(|server| server.name).collect();
     let what = format!("{what} ({})", names.join(", "));
-    let measure = async |server: &Server| stage.driver.http(server.address, kind, server.signed, CONNECTIONS).await;
-    in_turn(&what, stage.pace.rounds, servers, measure, per_second).await
+    let loads: Vec<_> = servers.iter().map(|server| load(stage, server, kind, CONNECTIONS)).collect();
+    in_turn(&what, stage.pace.rounds, &loads).await
+}
+
+fn load<'a>(stage: &'a Stage, server: &'a Server, kind: Kind, connections: u32) -> HttpLoad<'a> {
+    HttpLoad { driver: &stage.driver, server, kind, connections }
 }
 
 /// Throughput of new payments over the number of connections, for the picture.
@@ -79,8 +82,8 @@ async fn curve(stage: &Stage, servers: &[Server]) -> Result<Value> {
     let mut points = Vec::new();
     for connections in CURVE {
         let what = format!("spread over HTTP, {connections} connections");
-        let measure = async |server: &Server| stage.driver.http(server.address, Kind::Spread, false, connections).await;
-        let measured = in_turn(&what, 1, servers, measure, per_second).await?;
+        let loads: Vec<_> = servers.iter().map(|server| load(stage, server, Kind::Spread, connections)).collect();
+        let measured = in_turn(&what, 1, &loads).await?;
         let rates: Vec<f64> = measured.iter().flatten().map(|load| load.per_second).collect();
         points.push(json!({ "connections": connections, "per_second": rates }));
     }
@@ -95,9 +98,8 @@ async fn both_modes(stage: &Stage) -> Result<Found> {
         (AuthMode::Hmac, "settled replay beside new payment, signed", Target::None),
     ] {
         let server = servers::ours(stage, &stage.app_url, mode).await?;
-        let measure = async |kind: &Kind| stage.driver.http(server.address, *kind, server.signed, CONNECTIONS).await;
-        let kinds = [Kind::Replay, Kind::Spread];
-        let [replay, new] = &in_turn(name, stage.pace.rounds, &kinds, measure, per_second).await?[..] else {
+        let loads = [Kind::Replay, Kind::Spread].map(|kind| load(stage, &server, kind, CONNECTIONS));
+        let [replay, new] = &in_turn(name, stage.pace.rounds, &loads).await?[..] else {
             bail!("a load was not measured");
         };
         found.rows.push(Row::new(name, "answers/s", &Load::throughputs(replay), &Load::throughputs(new), target));

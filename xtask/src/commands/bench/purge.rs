@@ -1,53 +1,78 @@
 //! Payments while the purge deletes old keys beside them.
 
 use anyhow::{Context, Result, bail, ensure};
+use futures_util::future::BoxFuture;
 use serde_json::json;
 
 use super::Found;
-use super::driver::{Kind, Load, in_turn};
+use super::driver::{Kind, Load, Subject, in_turn};
 use super::row::{Row, Target};
-use super::servers;
+use super::servers::{self, Server};
 use super::stage::{CONNECTIONS, Stage, recipient, tenant};
 use crate::stack::functions::AuthMode;
 
-/// Measures p99 in turn with and without the purge; it must still be deleting when the load ends.
+/// Load by itself, or beside the purge.
+struct Payments<'a> {
+    stage: &'a Stage,
+    server: &'a Server,
+    purging: bool,
+}
+
+impl Payments<'_> {
+    /// The purge must still be deleting when the load ends, or less than all of it would be measured.
+    async fn pay(&self) -> Result<(Load, i64)> {
+        if !self.purging {
+            return Ok((self.load().await?, 0));
+        }
+        let before = fill(self.stage).await?;
+        let arguments = ["purge", "--database-url", &self.stage.app_url].map(str::to_owned);
+        let load = tokio::select! {
+            load = self.load() => load?,
+            ended = self.stage.driver.call::<serde_json::Value>(&arguments, &[]) => {
+                bail!("the purge ended before the load: {}", ended?)
+            }
+        };
+        let deleted = before - old_keys(self.stage).await?;
+        ensure!(deleted > 0, "the purge deleted nothing beside the load");
+        Ok((load, deleted))
+    }
+
+    async fn load(&self) -> Result<Load> {
+        self.stage.driver.http(self.server.address, Kind::Spread, false, CONNECTIONS).await
+    }
+}
+
+impl Subject for Payments<'_> {
+    /// The load, and how many keys were deleted beside it.
+    type Seen = (Load, i64);
+
+    fn measure(&self) -> BoxFuture<'_, Result<(Load, i64)>> {
+        Box::pin(self.pay())
+    }
+
+    fn shown((load, deleted): &(Load, i64)) -> String {
+        format!("{}, p99 {:.1} ms, {deleted} deleted", load.shown(), load.p99_us / 1e3)
+    }
+}
+
+/// Measures in turn without the purge and beside it.
 pub(crate) async fn run(stage: &Stage) -> Result<Found> {
     let server = servers::ours(stage, &stage.app_url, AuthMode::Internal).await?;
-    let load = async || stage.driver.http(server.address, Kind::Spread, false, CONNECTIONS).await;
-    let mut deleted = Vec::new();
-    let measure = async |purging: &bool| {
-        if !purging {
-            return load().await;
-        }
-        let before = fill(stage).await?;
-        let arguments = ["purge", "--database-url", &stage.app_url].map(str::to_owned);
-        let purge = stage.driver.call::<serde_json::Value>(&arguments, &[]);
-        tokio::pin!(purge);
-        let measured = tokio::select! {
-            measured = load() => measured?,
-            ended = &mut purge => bail!("the purge ended before the load: {:?}", ended?),
-        };
-        deleted.push(before - old_keys(stage).await?);
-        Ok(measured)
-    };
-    let shown = |load: &Load| format!("{:.0}/s, p99 {:.1} ms", load.per_second, load.p99_us / 1e3);
-    let what = "spread over HTTP (without the purge, beside it)";
-    let [without, beside] = &in_turn(what, stage.pace.rounds, &[false, true], measure, shown).await?[..] else {
+    let payments = [false, true].map(|purging| Payments { stage, server: &server, purging });
+    let what = "spread over HTTP (by itself, beside the purge)";
+    let measured = in_turn(what, stage.pace.rounds, &payments).await?;
+    let loads = |rounds: &[(Load, i64)]| rounds.iter().map(|(load, _)| load.clone()).collect::<Vec<_>>();
+    let [alone, beside] = &measured[..] else {
         bail!("a load was not measured");
     };
-    ensure!(deleted.iter().all(|count| *count > 0), "the purge deleted nothing: {deleted:?}");
-    println!("  deleted beside each load: {deleted:?}");
+    let (alone, with) = (loads(alone), loads(beside));
     let mut found = Found::default();
-    let (with, alone) = (Load::p99s(beside), Load::p99s(without));
-    found.rows.push(Row::new(
-        "p99 of payments beside the purge, and without it",
-        "µs",
-        &with,
-        &alone,
-        Target::AtMost(1.2),
-    ));
-    let (with, alone) = (Load::throughputs(beside), Load::throughputs(without));
-    found.rows.push(Row::new("payments beside the purge, and without it", "answers/s", &with, &alone, Target::None));
+    let name = "payments beside the purge, and without it";
+    let (ours, theirs) = (Load::p99s(&with), Load::p99s(&alone));
+    found.rows.push(Row::new(format!("p99 of {name}"), "µs", &ours, &theirs, Target::AtMost(1.2)));
+    let (ours, theirs) = (Load::throughputs(&with), Load::throughputs(&alone));
+    found.rows.push(Row::new(name, "answers/s", &ours, &theirs, Target::None));
+    let deleted: Vec<i64> = beside.iter().map(|(_, deleted)| *deleted).collect();
     found.figures.insert("purged_beside_each_load".to_owned(), json!(deleted));
     Ok(found)
 }
