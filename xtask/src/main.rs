@@ -6,6 +6,7 @@ mod commands;
 mod demo;
 mod fixtures;
 mod interrupt;
+mod picture;
 mod report;
 mod rules;
 mod signing;
@@ -35,6 +36,8 @@ enum Command {
     Slo(commands::slo::Arguments),
     /// Show on real parts what goes wrong, and why ours does not
     Lab(commands::lab::Arguments),
+    /// Measure every claim about speed beside its reference
+    Bench(commands::bench::Arguments),
     /// Deploy the built stack to a local emulator of AWS, drive it, update it under load, delete it
     Rehearse(commands::rehearse::Arguments),
     /// Run everything that CI runs: check, unit and integration tests, slo
@@ -77,6 +80,7 @@ async fn run(command: Command) -> anyhow::Result<()> {
         Command::Dev(arguments) => commands::dev::run(&arguments).await,
         Command::Slo(arguments) => commands::slo::run(&arguments).await,
         Command::Lab(arguments) => commands::lab::run(&arguments).await,
+        Command::Bench(arguments) => commands::bench::run(&arguments).await,
         Command::Rehearse(arguments) => commands::rehearse::run(&arguments).await,
         Command::Test => commands::test::run().await,
         Command::Torture(arguments) => commands::torture::run(&arguments).await,

@@ -57,18 +57,19 @@ pub(crate) fn build<'a>(selection: impl IntoIterator<Item = &'a str>) -> Result<
 
 /// The binary of that name as [`build`] left it, with `--release` or without.
 pub(crate) fn built(binary: &str, release: bool) -> Result<PathBuf> {
-    Ok(target_folder()?.join(if release { "release" } else { "debug" }).join(binary))
+    Ok(target()?.join(if release { "release" } else { "debug" }).join(binary))
 }
 
 /// Where cargo puts what it builds; the environment may have moved it.
-fn target_folder() -> Result<PathBuf> {
+pub(crate) fn target() -> Result<PathBuf> {
     #[derive(Deserialize)]
     struct Metadata {
         target_directory: PathBuf,
     }
-    let mut cargo = cargo();
-    cargo.args(["metadata", "--format-version", "1", "--no-deps", "--locked"]);
-    let output = cargo.output().context("cannot run cargo metadata")?;
+    let output = cargo()
+        .args(["metadata", "--format-version", "1", "--no-deps", "--locked"])
+        .output()
+        .context("cannot run cargo metadata")?;
     let metadata: Metadata = serde_json::from_slice(&output.stdout).context("cargo metadata is not understood")?;
     Ok(metadata.target_directory)
 }

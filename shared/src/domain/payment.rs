@@ -2,7 +2,7 @@
 
 use time::OffsetDateTime;
 
-use super::{AccountId, Currency, MinorUnits, PaymentId, RecipientId, TenantId, Withdrawal};
+use super::{AccountId, Currency, MinorUnits, PaymentId, RecipientId, Withdrawal};
 
 /// How a payment ended. Both are final and remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +35,6 @@ impl PaymentStatus {
 pub struct Payment {
     /// Its id.
     pub id: PaymentId,
-    /// Who asked for it.
-    pub tenant: TenantId,
     /// The account that paid.
     pub account: AccountId,
     /// Whether that was the tenant's default account then.

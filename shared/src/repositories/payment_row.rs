@@ -4,7 +4,7 @@ use time::OffsetDateTime;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use crate::domain::{AccountId, Currency, MinorUnits, Payment, PaymentId, PaymentStatus, RecipientId, TenantId};
+use crate::domain::{AccountId, Currency, MinorUnits, Payment, PaymentId, PaymentStatus, RecipientId};
 
 use super::failure::RowError;
 
@@ -22,7 +22,6 @@ fn read(row: &Row) -> Result<Payment, Box<dyn std::error::Error + Send + Sync>> 
     let status: &str = row.try_get("status")?;
     Ok(Payment {
         id: PaymentId(row.try_get::<_, Uuid>("id")?),
-        tenant: TenantId(row.try_get::<_, Uuid>("tenant_id")?),
         account: AccountId(row.try_get::<_, Uuid>("account_id")?),
         from_default: row.try_get("from_default")?,
         recipient: RecipientId(row.try_get::<_, Uuid>("recipient_id")?),

@@ -6,7 +6,7 @@ mod archetypes;
 mod client;
 mod dual_write;
 mod lost_200;
-mod picture;
+
 mod race;
 mod shown;
 mod stage;

@@ -1,5 +1,6 @@
 //! One module per command. A command composes tools, stack and rules; none of those knows a command.
 
+pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod client;
 pub(crate) mod dev;

@@ -1,4 +1,4 @@
-//! Tools that are published as Go modules: Toxiproxy.
+//! Tools that are published as Go modules, such as Toxiproxy, and what this repository has in Go.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,27 @@ const TOXIPROXY: &str = "2.12.0";
 
 /// Makes sure that Toxiproxy's server is built and returns its path.
 pub(crate) fn toxiproxy() -> Result<PathBuf> {
-    match find("go", &["/usr/local/go/bin", "/opt/homebrew/bin"]).map(|go| build_with(&go)) {
-        Some(Ok(server)) => Ok(server),
+    with_toolchain(build_toxiproxy)
+}
+
+/// Compiles the module in `source` to `program`.
+pub(crate) fn build(source: &Path, program: &Path) -> Result<()> {
+    with_toolchain(|go| run(Command::new(go).arg("build").arg("-o").arg(program).arg(".").current_dir(source)))
+}
+
+/// The machine's own Go where that does it, else a fetched one.
+fn with_toolchain<T>(build: impl Fn(&Path) -> Result<T>) -> Result<T> {
+    match find("go", &["/usr/local/go/bin", "/opt/homebrew/bin"]).map(|go| build(&go)) {
+        Some(Ok(built)) => Ok(built),
         Some(Err(error)) => {
             println!("  the Go toolchain found cannot build it ({error:#}); fetching another");
-            build_with(&pypi::GO.provide()?)
+            build(&pypi::GO.provide()?)
         }
-        None => build_with(&pypi::GO.provide()?),
+        None => build(&pypi::GO.provide()?),
     }
 }
 
-fn build_with(go: &Path) -> Result<PathBuf> {
+fn build_toxiproxy(go: &Path) -> Result<PathBuf> {
     let what = format!("Toxiproxy {TOXIPROXY} (go install)");
     let folder = provision(&format!("toxiproxy-{TOXIPROXY}"), &what, |partial| {
         let module = format!("github.com/Shopify/toxiproxy/v2/cmd/server@v{TOXIPROXY}");

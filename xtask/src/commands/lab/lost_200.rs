@@ -10,11 +10,11 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::client::{AMOUNT, Client, Wish};
-use super::picture::{Anchor, Picture, colour};
 use super::shown::{self, Condition, Shown};
 use super::stage::{Pace, STACK, View};
 use crate::commands::slo::rounds::BALANCE;
 use crate::fixtures::{self, Tenant};
+use crate::picture::{Anchor, Picture, colour};
 use crate::stack::dual_write::{self, DualWrite};
 use crate::stack::redis::Redis;
 use crate::stack::toxiproxy::{Stream, Toxic};

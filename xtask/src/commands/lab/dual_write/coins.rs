@@ -3,7 +3,7 @@
 use super::Row;
 use super::situations::{Cell, Situation};
 use super::verdict::{Ending, ending};
-use crate::commands::lab::picture::{Anchor, Picture, colour};
+use crate::picture::{Anchor, Picture, colour};
 
 const LEFT: u32 = 220;
 const TOP: u32 = 84;

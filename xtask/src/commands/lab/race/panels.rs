@@ -1,7 +1,7 @@
 //! The picture of `lab race`: a panel for each scene, a column for each worker, time going down.
 
 use super::scene::Scene;
-use crate::commands::lab::picture::{Anchor, Picture, colour};
+use crate::picture::{Anchor, Picture, colour};
 
 const COLUMNS: u32 = 2;
 const WIDTH: u32 = 700;

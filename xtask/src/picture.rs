@@ -5,22 +5,22 @@
 use std::fmt::Write as _;
 
 /// Colours that people with any colour vision tell apart, on a white ground.
-pub(super) mod colour {
+pub(crate) mod colour {
     /// What is right.
-    pub(in super::super) const GOOD: &str = "#0072b2";
+    pub(crate) const GOOD: &str = "#0072b2";
     /// What is wrong.
-    pub(in super::super) const BAD: &str = "#d55e00";
+    pub(crate) const BAD: &str = "#d55e00";
     /// Texts.
-    pub(in super::super) const INK: &str = "#24292f";
+    pub(crate) const INK: &str = "#24292f";
     /// Lines.
-    pub(in super::super) const LINE: &str = "#c4cad0";
+    pub(crate) const LINE: &str = "#c4cad0";
     /// A ground that lets a row stand out.
-    pub(in super::super) const SOFT: &str = "#eef4fa";
+    pub(crate) const SOFT: &str = "#eef4fa";
 }
 
 /// Where a text begins, ends or has its middle.
 #[derive(Clone, Copy)]
-pub(super) enum Anchor {
+pub(crate) enum Anchor {
     /// It begins there.
     Start,
     /// It has its middle there.
@@ -28,7 +28,7 @@ pub(super) enum Anchor {
 }
 
 /// A picture under way. Lengths are in pixels.
-pub(super) struct Picture {
+pub(crate) struct Picture {
     width: u32,
     height: u32,
     body: String,
@@ -36,7 +36,7 @@ pub(super) struct Picture {
 
 impl Picture {
     /// An empty white one, with a title for those who cannot see it.
-    pub(super) fn new(width: u32, height: u32, title: &str) -> Self {
+    pub(crate) fn new(width: u32, height: u32, title: &str) -> Self {
         let body = format!(
             "<title>{}</title>\n<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n",
             escaped(title)
@@ -45,7 +45,7 @@ impl Picture {
     }
 
     /// One line of text; `y` is its base line.
-    pub(super) fn text(&mut self, x: u32, y: u32, anchor: Anchor, colour: &str, text: &str) {
+    pub(crate) fn text(&mut self, x: u32, y: u32, anchor: Anchor, colour: &str, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
@@ -57,14 +57,14 @@ impl Picture {
     }
 
     /// A filled rectangle with round corners.
-    pub(super) fn rectangle(&mut self, x: u32, y: u32, width: u32, height: u32, fill: &str) {
+    pub(crate) fn rectangle(&mut self, x: u32, y: u32, width: u32, height: u32, fill: &str) {
         self.line(&format!(
             "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"4\" fill=\"{fill}\"/>"
         ));
     }
 
     /// A disc, or a ring that is empty inside.
-    pub(super) fn disc(&mut self, x: u32, y: u32, radius: u32, colour: &str, filled: bool) {
+    pub(crate) fn disc(&mut self, x: u32, y: u32, radius: u32, colour: &str, filled: bool) {
         let fill = if filled { colour } else { "none" };
         self.line(&format!(
             "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" fill=\"{fill}\" stroke=\"{colour}\" stroke-width=\"2\"/>"
@@ -72,7 +72,7 @@ impl Picture {
     }
 
     /// A straight line.
-    pub(super) fn stroke(&mut self, from: (u32, u32), to: (u32, u32), colour: &str) {
+    pub(crate) fn stroke(&mut self, from: (u32, u32), to: (u32, u32), colour: &str) {
         self.line(&format!(
             "<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{colour}\"/>",
             from.0, from.1, to.0, to.1
@@ -80,7 +80,7 @@ impl Picture {
     }
 
     /// The SVG.
-    pub(super) fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" \
              font-family=\"sans-serif\" font-size=\"13\">\n{2}</svg>\n",
