@@ -19,6 +19,8 @@ pub(crate) struct Binaries {
     pub(crate) origin: String,
 }
 
+const PGBENCH: &str = "pgbench";
+
 /// The oldest major version taken from the machine.
 const OLDEST: u32 = 14;
 
@@ -46,6 +48,13 @@ pub(crate) fn provide_with_tls() -> Result<Binaries> {
     debian::install("postgresql")
         .context("the tests need a PostgreSQL server with TLS (on Debian and Ubuntu: apt-get install postgresql)")?;
     of_this_machine().context("the installed PostgreSQL is not found")
+}
+
+/// PostgreSQL's load generator: beside the server's binaries, on `PATH`, or the newest of Debian's.
+pub(crate) fn pgbench(binaries: &Binaries) -> Result<PathBuf> {
+    let beside = std::iter::once(binaries.folder.clone()).chain(debian_newest_first()).map(|bin| bin.join(PGBENCH));
+    let found = beside.chain(find(PGBENCH, &[])).find(|path| path.is_file());
+    found.context("pgbench is not found (on Debian and Ubuntu it comes with postgresql)")
 }
 
 fn of_this_machine() -> Option<Binaries> {

@@ -10,10 +10,7 @@ use super::driver::{Kind, Subject, in_turn};
 use super::pgbench::{self, Protocol};
 use super::row::{Row, Target};
 use super::samples::Samples;
-use super::stage::{ACCOUNTS, CONNECTIONS, Stage};
-
-/// Clients of the smaller pool: as many as pgx opens by itself on a machine with up to four processors.
-const FEW: u32 = 4;
+use super::stage::{ACCOUNTS, CONNECTIONS, PGX_DEFAULT, Stage};
 
 /// What pays.
 enum Payer {
@@ -99,8 +96,8 @@ async fn hot_accounts(stage: &Stage) -> Result<Found> {
         Payer::Ours(Kind::Spread, true),
         Payer::Pgbench(pgbench::course(stage, "course-hot", CONNECTIONS, hot)?),
         Payer::Pgbench(pgbench::course(stage, "course-spread", CONNECTIONS, (1, ACCOUNTS))?),
-        Payer::Pgbench(pgbench::course(stage, "course-hot-few", FEW, hot)?),
-        Payer::Pgbench(pgbench::course(stage, "course-spread-few", FEW, (1, ACCOUNTS))?),
+        Payer::Pgbench(pgbench::course(stage, "course-hot-few", PGX_DEFAULT, hot)?),
+        Payer::Pgbench(pgbench::course(stage, "course-spread-few", PGX_DEFAULT, (1, ACCOUNTS))?),
     ];
     let what = "hot and spread: ours, the course's flow in pgbench, the same with 4 clients";
     let measured = samples(stage, what, subjects).await?;

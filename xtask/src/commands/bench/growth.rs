@@ -72,7 +72,9 @@ async fn grow(stage: &Stage, keys: i64) -> Result<Grown> {
         insert_keys(&owner, batch, "now()").await?;
         filled += batch;
     }
-    owner.batch_execute("VACUUM ANALYZE; CHECKPOINT").await?;
+    for settled in ["VACUUM ANALYZE", "CHECKPOINT"] {
+        owner.batch_execute(settled).await?;
+    }
     println!("  {filled} of {keys} keys filled in {:.0} s", started.elapsed().as_secs_f64());
     Ok(Grown { keys: filled, url, driver: stage.driver.clone() })
 }

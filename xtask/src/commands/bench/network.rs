@@ -10,7 +10,7 @@ use super::driver::{HttpLoad, Kind, Load, in_turn};
 use super::row::{Row, Target};
 use super::samples::Samples;
 use super::servers;
-use super::stage::{CONNECTIONS, STACK, Stage};
+use super::stage::{CONNECTIONS, PGX_DEFAULT, STACK, Stage};
 use crate::stack::functions::AuthMode;
 use crate::stack::postgres;
 use crate::stack::toxiproxy::{Stream, Toxic, Toxiproxy};
@@ -42,14 +42,15 @@ pub(crate) async fn run(stage: &Stage) -> Result<Found> {
     let servers = [
         servers::ours(stage, &through(&stage.app_url), AuthMode::Internal).await?,
         servers::go(stage, &through(&stage.course_url()), CONNECTIONS).await?,
+        servers::go(stage, &through(&stage.course_url()), PGX_DEFAULT).await?,
     ];
     let mut found = Found::default();
     let one = |value: f64| Samples::from_iter([value]);
     found.rows.push(Row::new("round trip with the delay, beside without", "ms", &one(far), &one(near), Target::None));
     let (driver, kind) = (&stage.driver, Kind::Spread);
     let loads = servers.each_ref().map(|server| HttpLoad { driver, server, kind, connections: CONNECTIONS });
-    let what = "spread with +1 ms (ours, Go)";
-    let [ours, go] = &in_turn(what, stage.pace.rounds, &loads).await?[..] else {
+    let what = "spread with +1 ms (ours, Go, Go with a pool of 4)";
+    let [ours, go, few] = &in_turn(what, stage.pace.rounds, &loads).await?[..] else {
         bail!("a server was not measured");
     };
     let name = "spread over HTTP, +1 ms to the database, beside the course's flow in Go";
@@ -60,7 +61,12 @@ pub(crate) async fn run(stage: &Stage) -> Result<Found> {
         &Load::throughputs(go),
         Target::AtLeast(3.0),
     ));
-    found.figures.insert("network".to_owned(), json!({ "ours": ours, "go": go, "near_ms": near, "far_ms": far }));
+    let (ours_rate, few_rate) = (Load::throughputs(ours), Load::throughputs(few));
+    found.rows.push(Row::new(format!("{name}, pool of 4"), "answers/s", &ours_rate, &few_rate, Target::None));
+    found.figures.insert(
+        "network".to_owned(),
+        json!({ "ours": ours, "go": go, "go_pool_of_4": few, "near_ms": near, "far_ms": far }),
+    );
     Ok(found)
 }
 

@@ -7,12 +7,10 @@ use super::Found;
 use super::driver::{HttpLoad, Kind, Load, in_turn};
 use super::row::{Row, Target};
 use super::servers::{self, Server};
-use super::stage::{CONNECTIONS, Stage};
+use super::stage::{CONNECTIONS, PGX_DEFAULT, Stage};
 use crate::stack::functions::AuthMode;
 
 const CURVE: [u32; 5] = [1, 5, 10, 25, 50];
-/// Connections that pgx opens by itself on a machine with up to four processors.
-const PGX_DEFAULT: u32 = 4;
 
 /// Measures.
 pub(crate) async fn run(stage: &Stage) -> Result<Found> {

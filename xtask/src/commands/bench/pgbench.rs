@@ -79,7 +79,7 @@ pub(crate) fn with_values(key: &str, payment: &str, account: &str, amount: &str)
 pub(crate) async fn run(stage: &Stage, script: &Script) -> Result<f64> {
     let pace = stage.pace;
     let seconds = (pace.warmup + pace.time).as_secs().max(1);
-    let mut command = tokio::process::Command::new(stage.bin.join("pgbench"));
+    let mut command = tokio::process::Command::new(&stage.pgbench);
     command
         .args(["--no-vacuum", "--jobs", "2", "--protocol"])
         .arg(if script.protocol == Protocol::Prepared { "prepared" } else { "extended" })

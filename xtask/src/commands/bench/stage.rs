@@ -18,6 +18,8 @@ use crate::{fixtures, tools, workspace};
 pub(crate) const STACK: &str = "bench";
 /// Clients, and connections to the database, of every load unless it says otherwise.
 pub(crate) const CONNECTIONS: u32 = 50;
+/// Connections that pgx opens by itself on a machine with up to four processors.
+pub(crate) const PGX_DEFAULT: u32 = 4;
 /// Accounts that a spread load pays from; account 0 beside them is the hot one.
 pub(crate) const ACCOUNTS: u32 = 10_000;
 /// Into how many slots the hot account's balance is split; `None` leaves it as it is created.
@@ -41,8 +43,8 @@ pub(crate) struct Stage {
     pub(crate) port: u16,
     /// The server's version and place, for a person.
     pub(crate) origin: String,
-    /// The folder of the server's programs.
-    pub(crate) bin: PathBuf,
+    /// PostgreSQL's own load generator.
+    pub(crate) pgbench: PathBuf,
     /// Where the release builds lie.
     pub(crate) release: PathBuf,
     /// The course's flow in Go.
@@ -58,6 +60,7 @@ impl Stage {
     pub(crate) async fn start(pace: Pace) -> Result<Self> {
         println!("tools");
         let binaries = tools::postgres::provide_with_tls()?;
+        let pgbench = tools::postgres::pgbench(&binaries)?;
         let release = build()?;
         let course_flow_go = release.join("course_flow_go");
         tools::go::build(&workspace::root().join("bench/course_flow_go"), &course_flow_go)?;
@@ -71,8 +74,8 @@ impl Stage {
         let owner = postgres::connect(&postgres.url("payments")).await?;
         println!("  {ACCOUNTS} accounts in each of two databases; fsync and synchronous_commit on");
         let driver = Driver { program: release.join("driver"), pace };
-        let (origin, bin) = (binaries.origin, binaries.folder);
-        Ok(Self { pace, driver, postgres, port, origin, bin, release, course_flow_go, owner, app_url })
+        let origin = binaries.origin;
+        Ok(Self { pace, driver, postgres, port, origin, pgbench, release, course_flow_go, owner, app_url })
     }
 
     /// The owner's URL of the course's database.
