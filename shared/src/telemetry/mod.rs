@@ -4,11 +4,11 @@
 pub mod metrics;
 
 use tracing::Subscriber;
-use tracing_subscriber::filter::{FilterExt, LevelFilter, filter_fn};
+use tracing_subscriber::filter::{FilterExt, filter_fn};
 use tracing_subscriber::fmt::{self, MakeWriter, time::UtcTime};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{Layer, Registry};
+use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 /// Starts logging to standard output. `LOG_LEVEL` names the least level shown (default `info`); metrics have no level.
 pub fn init() {
@@ -21,7 +21,10 @@ pub fn subscriber<W>(writer: W) -> impl Subscriber + Send + Sync
 where
     W: for<'a> MakeWriter<'a> + Clone + Send + Sync + 'static,
 {
-    let level = least_level(std::env::var("LOG_LEVEL").ok().as_deref());
+    let level = EnvFilter::builder()
+        .with_default_directive(tracing::Level::INFO.into())
+        .with_env_var("LOG_LEVEL")
+        .from_env_lossy();
     let logs = fmt::layer()
         .json()
         .flatten_event(true)
@@ -39,24 +42,4 @@ where
         .with_writer(writer)
         .with_filter(filter_fn(|event| event.target() == metrics::TARGET));
     Registry::default().with(logs).with(metrics)
-}
-
-/// The level that a setting names, `info` where it names none. A level and no more: filters by module would bring a
-/// machine for regular expressions into every function.
-fn least_level(setting: Option<&str>) -> LevelFilter {
-    setting.filter(|setting| !setting.is_empty()).and_then(|setting| setting.parse().ok()).unwrap_or(LevelFilter::INFO)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_level_is_read_and_anything_else_is_info() {
-        assert_eq!(least_level(Some("debug")), LevelFilter::DEBUG);
-        assert_eq!(least_level(Some("ERROR")), LevelFilter::ERROR);
-        for unclear in [None, Some(""), Some("loud"), Some("payments=debug")] {
-            assert_eq!(least_level(unclear), LevelFilter::INFO, "{unclear:?}");
-        }
-    }
 }
