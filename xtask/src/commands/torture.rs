@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     seed: Option<u64>,
     /// Clients at once
-    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=500))]
+    #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u16).range(1..=500))]
     clients: u16,
     /// Seconds at ten times the sustainable rate; 0 leaves them out
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(0..=600))]
@@ -86,9 +86,9 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
         return Ok(());
     }
     if arguments.release {
-        functions::build_release()?
+        functions::build_release()?;
     } else {
-        functions::build()?
+        functions::build()?;
     }
     let figures = run_with(&tools, arguments, seed).await?;
     let missed = figures.missed();

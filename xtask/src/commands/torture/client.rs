@@ -19,9 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const IMPATIENCE: Duration = Duration::from_secs(3);
 /// The window is 300 s; a second or two pass on the way.
 const SKEW: i64 = 290;
-/// Requests on their way at most. The local emulator comes to a standstill for good when more than 100 are queued and
-/// their clients leave.
-pub(super) const ON_THEIR_WAY: usize = 60;
+/// Requests on their way at most. The local emulator comes to a standstill for good when about 100 are queued and their
+/// clients leave: these and as many that were given up stay below that.
+pub(super) const ON_THEIR_WAY: usize = 45;
 /// A skew from here on counts as one.
 pub(super) const NOTICEABLE_SKEW: i64 = 60;
 

@@ -10,8 +10,9 @@ use super::habits::{Clients, Visit};
 use super::history::Journey;
 use super::world::{World, dice};
 
-/// So many clients may wait for their return at once; beyond that, somebody returns before anybody new comes.
-const AWAY: usize = 100;
+/// So many clients may be away at once; beyond that, somebody returns before anybody new comes. In a long run that is after
+/// minutes, in a short one when the faults have stopped.
+const AWAY: usize = 300;
 
 /// The clients of a run and what they experienced.
 pub(super) struct Crowd {
