@@ -22,8 +22,8 @@ pub(crate) const CONNECTIONS: u32 = 50;
 pub(crate) const PGX_DEFAULT: u32 = 4;
 /// Accounts that a spread load pays from; account 0 beside them is the hot one.
 pub(crate) const ACCOUNTS: u32 = 10_000;
-/// Into how many slots the hot account's balance is split; `None` leaves it as it is created.
-pub(crate) const HOT_ACCOUNT_SLOTS: Option<i32> = None;
+/// Into how many slots the hot account's balance is split.
+pub(crate) const HOT_ACCOUNT_SLOTS: u16 = 64;
 /// Minor units of each account: more than any run pays.
 const BALANCE: i64 = 1_000_000_000_000;
 /// The course's database.
@@ -108,9 +108,8 @@ pub(crate) async fn create_database(postgres: &Postgres, name: &str) -> Result<S
     migrations::run(&MigrationConfig::with_url(owner_url.clone())).await.context("cannot migrate the database")?;
     let owner = postgres::connect(&owner_url).await?;
     owner.batch_execute(&product_accounts()).await.context("cannot create the accounts")?;
-    if let Some(slots) = HOT_ACCOUNT_SLOTS {
-        owner.batch_execute(&format!("UPDATE accounts SET slots = {slots} WHERE id = {}", account("0"))).await?;
-    }
+    let split = format!("UPDATE accounts SET slots = {HOT_ACCOUNT_SLOTS} WHERE id = {}", account("0"));
+    owner.batch_execute(&split).await.context("cannot split the hot account")?;
     owner.batch_execute("VACUUM ANALYZE").await?;
     fixtures::app_url(&owner, &owner_url, fixtures::APP_PASSWORD).await
 }
