@@ -1,6 +1,6 @@
 //! The phases of a run: faults, the end of all questions, overload, and the reckoning.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +8,9 @@ use anyhow::{Context, Result};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
+use uuid::Uuid;
 
-use super::checker::{Dump, check};
+use super::checker::{Dump, PaymentRow, check};
 use super::client::Sender;
 use super::crowd::Crowd;
 use super::faults::{self, Lane, Lanes};
@@ -57,6 +58,7 @@ pub(super) async fn run(tools: &Tools, plan: &Plan) -> Result<Figures> {
     let scene = stage.scene.clone();
     println!("faults");
     let mut experience = endure(&stage, faults::ALL, plan).await?;
+    let under_faults: HashSet<Uuid> = experience.history.iter().map(|journey| journey.wish.recipient).collect();
     let slowest_ms = experience.history.iter().filter_map(Journey::settled_ms).max().unwrap_or_default();
     let overload = if plan.overload.is_zero() {
         None
@@ -73,14 +75,17 @@ pub(super) async fn run(tools: &Tools, plan: &Plan) -> Result<Figures> {
     };
     println!("reckoning");
     let dump = reckon(&stage).await?;
+    let payments: Vec<&PaymentRow> =
+        dump.payments.iter().filter(|payment| under_faults.contains(&payment.recipient)).collect();
     let mut faults = scene.counts.all();
     faults.insert("clock_skewed", experience.sender.skewed());
     let missing =
         faults::kinds(scene.disk.is_some()).into_iter().filter(|kind| faults.get(kind).is_none_or(|n| *n == 0));
     let mut figures = Figures {
         seed: plan.seed,
-        payments: dump.payments.len(),
-        declined: dump.payments.iter().filter(|payment| payment.status == "declined").count(),
+        payments: payments.len(),
+        declined: payments.iter().filter(|payment| payment.status == "declined").count(),
+        payments_in_overload: dump.payments.len() - payments.len(),
         payments_wanted: plan.payments,
         faults_missing: missing.collect(),
         not_applied: stage.no_small_disk.map(|reason| ("disk_full", reason)).into_iter().collect::<BTreeMap<_, _>>(),

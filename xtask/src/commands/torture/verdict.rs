@@ -20,9 +20,11 @@ pub(crate) struct Figures {
     pub(super) seed: u64,
     /// What repeats it.
     pub(super) command: String,
-    /// Payments in the database, declined ones included.
+    /// Payments in the database that were wished for under faults, declined ones included.
     pub(super) payments: usize,
     pub(super) declined: usize,
+    /// Further ones, of the overload.
+    pub(super) payments_in_overload: usize,
     /// Payments that were asked for on the command line.
     pub(super) payments_wanted: Option<u64>,
     /// How often each kind of fault was applied.
