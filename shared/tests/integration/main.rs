@@ -41,5 +41,6 @@ mod races;
 mod replay_runs_no_business_logic;
 mod round_trips;
 mod signatures;
+mod threats;
 mod tls;
 mod unkeyed;
