@@ -63,14 +63,20 @@ impl Scene {
     async fn drop_after(&self, api: &Api, polls: u32) -> bool {
         let pay = Pay::new(self.ledger.t1, &format!("k{polls}")).amount(i64::from(polls));
 
+        let sent_before = self.wire.round_trips();
         let dropped = polled(api.pay(pay.clone()), polls).await.is_none();
         // A loss that was still ahead is not meant for the requests below.
         self.wire.lose_replies(0);
+        let was_sent = self.wire.round_trips() > sent_before;
+        let connections = self.wire.connections();
         self.assert_whole().await;
 
         let other = api.get(self.ledger.t1, "/api/v1/payments?idempotency_key=never-used").await;
         other.assert_problem(404, "payment_not_found");
         assert_eq!(other.round_trips, 1, "the pool lends a connection that works");
+        if dropped && was_sent {
+            assert!(self.wire.connections() > connections, "a connection on which an answer was due is not lent again");
+        }
         let answer = api.pay(pay.clone()).await;
         assert_eq!((answer.status.as_u16(), answer.json()["amount"].as_i64()), (200, Some(pay.amount)), "{answer:?}");
         api.pay(pay).await.assert_replays(&answer);
