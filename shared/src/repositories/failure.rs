@@ -95,6 +95,11 @@ impl From<tokio_postgres::Error> for Refusal {
     }
 }
 
+/// A table, a column or a right is missing: the migrations that this version needs have not run yet.
+#[derive(Debug, thiserror::Error)]
+#[error("the schema is not ready for this version: run `migrate`")]
+struct SchemaNotReady(#[source] Failure);
+
 /// What to do after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextStep {
@@ -186,6 +191,7 @@ impl From<Failure> for LedgerError {
             Failure::NoTime => Self::DeadlineTooNear,
             Failure::Row(_) => Self::Defect(failure.into()),
             Failure::Statement(refusal) => match &refusal.state {
+                Some(state) if is_schema_not_ready(state.code()) => Self::Unavailable(SchemaNotReady(failure).into()),
                 Some(state) if !is_passing(state.code()) => Self::Defect(failure.into()),
                 _ => Self::Unavailable(failure.into()),
             },
@@ -194,6 +200,12 @@ impl From<Failure> for LedgerError {
             }
         }
     }
+}
+
+/// Whether the state says what a schema says that is older than this code: undefined table, undefined column, no right.
+/// An operator's state and no defect of the request: it passes with the migration.
+fn is_schema_not_ready(state: &str) -> bool {
+    matches!(state, "42P01" | "42703" | "42501")
 }
 
 /// Whether the state says that the server cannot now, and not that the statement is wrong: lost races, connection
@@ -234,8 +246,16 @@ mod tests {
         for state in ["40001", "08006", "28P01", "53100", "53300", "55P03", "57014", "57P03"] {
             assert!(is_passing(state), "{state}");
         }
-        for state in ["23505", "23514", "25P02", "42501", "42P01", "XX001"] {
-            assert!(!is_passing(state), "{state}");
+        for state in ["23505", "23514", "25P02", "42601", "42883", "XX001"] {
+            assert!(!is_passing(state) && !is_schema_not_ready(state), "{state}");
+        }
+    }
+
+    #[test]
+    fn a_schema_that_is_behind_is_unavailable_and_is_not_tried_again() {
+        for state in ["42P01", "42703", "42501"] {
+            assert!(is_schema_not_ready(state), "{state}");
+            assert_eq!(next_step_after(state), NextStep::GiveUp, "{state}");
         }
     }
 }

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use futures_util::join;
 use payments::config::DatabaseConfig;
 
-use crate::support::database::{config, ledger_with};
-use crate::support::{Api, Hold, Pay, Wire};
+use crate::support::api::RECIPIENT;
+use crate::support::database::{config, ledger_with, migrate};
+use crate::support::{Api, Hold, Ledger, Log, Pay, TestDatabase, Wire};
 
 #[tokio::test]
 async fn c10_a_database_that_is_down_is_a_503_and_the_retry_pays() {
@@ -139,4 +140,41 @@ async fn an_empty_pool_is_a_503_and_the_key_stays_free() {
     assert_eq!(refused.round_trips, 0);
     ledger.assert_t1(7_500, 1).await;
     api.pay(Pay::new(ledger.t1, "second")).await.assert_executed();
+}
+
+#[tokio::test]
+async fn before_the_first_migration_the_api_is_not_ready_and_says_why_in_its_log() {
+    let database = TestDatabase::empty().await;
+    let api = Api::new(&database.ledger(1));
+    let (log, _guard) = Log::of_functions();
+
+    let answer = api.pay(Pay::new(RECIPIENT, "k")).await;
+    answer.assert_unavailable();
+    assert_eq!(answer.round_trips, 1, "it is not tried again");
+    assert!(!String::from_utf8_lossy(&answer.body).contains("tenants"), "{answer:?}");
+    api.get(RECIPIENT, "/api/v1/payments?idempotency_key=k").await.assert_unavailable();
+    let line = log.lines().into_iter().find(|line| line["message"] == "no answer from the ledger").unwrap();
+    assert_eq!(line["level"], "ERROR");
+    let cause = line["cause"].as_str().unwrap();
+    assert!(cause.contains("run `migrate`") && cause.contains("42P01"), "{cause}");
+
+    migrate(&database.owner_url()).await;
+    let ledger = Ledger::new(database.owner().await).await;
+    api.pay(Pay::new(ledger.t1, "k")).await.assert_executed();
+    ledger.assert_t1(7_500, 1).await;
+}
+
+#[tokio::test]
+async fn a_missing_column_or_right_is_not_ready_as_well_and_nothing_happens() {
+    for missing in [
+        "ALTER TABLE payments RENAME COLUMN from_default TO of_an_older_schema",
+        "REVOKE INSERT ON payments FROM payments_app",
+    ] {
+        let (api, ledger) = Api::with_ledger().await;
+        ledger.owner.batch_execute(missing).await.unwrap();
+
+        api.pay(Pay::new(ledger.t1, "k")).await.assert_unavailable();
+
+        ledger.assert_noop().await;
+    }
 }

@@ -54,7 +54,7 @@ async fn c18_any_other_error_is_a_500_and_neither_a_decline_nor_a_duplicate() {
         ("23505", "somebody_elses_key"),
         ("23505", ""),
         ("23503", "idempotency_keys_payment_id_fkey"),
-        ("42P01", ""),
+        ("42601", ""),
         ("P0001", ""),
         ("XX000", "idempotency_keys_pkey"),
     ] {

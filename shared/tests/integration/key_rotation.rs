@@ -64,6 +64,17 @@ async fn the_master_secret_rotates_while_both_are_valid() {
     }
 }
 
+#[tokio::test]
+async fn a_master_secret_that_was_taken_out_signs_nothing_any_more() {
+    let (api, ledger) = api_with_masters(MASTER).await;
+    let leaked = SigningClient::of_master(OTHER_MASTER, ledger.t1, 1);
+
+    let answer = api.send(leaked.sign(Pay::new(ledger.t1, "k").request())).await;
+
+    answer.assert_problem(401, "unauthenticated");
+    ledger.assert_noop().await;
+}
+
 async fn counts(ledger: &Ledger) -> (i64, i64, i64) {
     let row = ledger.owner.query_one("SELECT count(*) FROM nonces", &[]).await.unwrap();
     (ledger.payments(ledger.t1).await, ledger.keys(ledger.t1).await, row.get(0))

@@ -1,9 +1,11 @@
 //! Connections that die: one fresh try finds out what happened, and a second loss is a 503.
 
+use std::time::Duration;
+
 use futures_util::join;
 
 use crate::support::faults::tries;
-use crate::support::{Api, Fault, Hold, Ledger, Pay, TestDatabase};
+use crate::support::{Answer, Api, Fault, Hold, Ledger, Pay, TestDatabase};
 
 /// Sends a look-up, so that the pool holds a connection.
 async fn warm_up(api: &Api, ledger: &Ledger) {
@@ -196,6 +198,88 @@ async fn c20_a_reply_that_is_lost_twice_is_a_503_and_the_retry_replays() {
 
     let retry = api.pay(Pay::new(ledger.t1, "k")).await;
     assert_eq!((retry.status.as_u16(), retry.is_replay()), (200, true));
+    ledger.assert_t1(7_500, 1).await;
+}
+
+#[tokio::test]
+async fn c20_a_reply_that_breaks_off_half_way_is_answered_by_the_same_call_and_paid_once() {
+    let (api, ledger, wire) = Api::behind_wire().await;
+    warm_up(&api, &ledger).await;
+    wire.lose_replies_half_way(1);
+
+    let answer = api.pay(Pay::new(ledger.t1, "k")).await;
+
+    assert_eq!((answer.status.as_u16(), answer.round_trips), (200, 2), "{answer:?}");
+    ledger.assert_t1(7_500, 1).await;
+    assert_eq!(api.pay(Pay::new(ledger.t1, "k")).await.body, answer.body);
+}
+
+#[tokio::test]
+async fn c20_a_reply_that_never_comes_is_given_up_and_asked_for_on_a_fresh_connection() {
+    let (api, ledger, wire) = Api::behind_wire().await;
+    warm_up(&api, &ledger).await;
+    let before = wire.connections();
+    wire.withhold_replies(1);
+
+    let answer = api.pay(Pay::new(ledger.t1, "k")).await;
+
+    assert_eq!((answer.status.as_u16(), answer.round_trips), (200, 2), "{answer:?}");
+    assert_eq!(wire.connections(), before + 1, "the silent connection is not used again");
+    ledger.assert_t1(7_500, 1).await;
+}
+
+/// What a 503 says about an outcome that is not known.
+fn assert_says_unknown(answer: &Answer) {
+    answer.assert_unavailable();
+    let detail = answer.json()["detail"].as_str().unwrap().to_owned();
+    assert!(detail.contains("not known"), "{detail}");
+    assert!(detail.contains("Retry with the same key"), "{detail}");
+}
+
+#[tokio::test]
+async fn c20_when_both_replies_never_come_the_503_says_that_the_outcome_is_not_known() {
+    let (api, ledger, wire) = Api::behind_wire().await;
+    warm_up(&api, &ledger).await;
+    wire.withhold_replies(2);
+
+    let answer = api.pay(Pay::new(ledger.t1, "k")).await;
+
+    assert_says_unknown(&answer);
+    assert_eq!(answer.round_trips, 2);
+    ledger.assert_t1(7_500, 1).await;
+    assert!(api.pay(Pay::new(ledger.t1, "k")).await.is_replay());
+    ledger.assert_t1(7_500, 1).await;
+}
+
+#[tokio::test]
+async fn c20_with_no_time_left_to_ask_again_the_503_says_that_the_outcome_is_not_known() {
+    let (api, ledger, wire) = Api::behind_wire().await;
+    warm_up(&api, &ledger).await;
+    wire.withhold_replies(1);
+
+    // The first wait takes 500 ms of it, and with less than 500 ms nothing is started.
+    let answer = api.send_within(Duration::from_millis(950), Pay::new(ledger.t1, "k").request()).await;
+
+    assert_says_unknown(&answer);
+    assert_eq!(answer.round_trips, 1);
+    ledger.assert_t1(7_500, 1).await;
+    assert!(api.pay(Pay::new(ledger.t1, "k")).await.is_replay());
+    ledger.assert_t1(7_500, 1).await;
+}
+
+#[tokio::test]
+async fn c20_when_the_fresh_connection_is_lost_too_the_503_says_that_the_outcome_is_not_known() {
+    let (api, ledger, wire) = Api::behind_wire().await;
+    warm_up(&api, &ledger).await;
+    // Committed and lost; then the second try breaks before the server hears it.
+    wire.lose_a_reply_then_a_request();
+
+    let answer = api.pay(Pay::new(ledger.t1, "k")).await;
+
+    assert_says_unknown(&answer);
+    assert_eq!(answer.round_trips, 2);
+    ledger.assert_t1(7_500, 1).await;
+    assert!(api.pay(Pay::new(ledger.t1, "k")).await.is_replay());
     ledger.assert_t1(7_500, 1).await;
 }
 

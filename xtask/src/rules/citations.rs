@@ -16,7 +16,7 @@ const TEACHING: [&str; 6] =
 /// Checks `docs/adr/*.md` and the documents that teach.
 pub(crate) fn check(files: &[RepositoryFile]) -> Vec<Finding> {
     let tests: HashSet<&str> =
-        files.iter().filter(|file| file.is("rs")).flat_map(|file| functions(&file.text)).collect();
+        files.iter().filter(|file| file.is("rs") || file.is("py")).flat_map(|file| functions(&file.text)).collect();
     files.iter().filter(|file| file.is("md")).flat_map(|document| missing(document, &tests)).collect()
 }
 
@@ -64,7 +64,8 @@ fn is_sentence(name: &str) -> bool {
 
 fn functions(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| {
-        let rest = line.trim_start().trim_start_matches("pub ").trim_start_matches("async ").strip_prefix("fn ")?;
+        let rest = line.trim_start().trim_start_matches("pub ").trim_start_matches("async ");
+        let rest = rest.strip_prefix("fn ").or_else(|| rest.strip_prefix("def "))?;
         rest.split(['(', '<']).next()
     })
 }
@@ -89,12 +90,13 @@ mod tests {
 
     #[test]
     fn documents_that_teach_are_checked_in_every_line_and_in_commands() {
-        let text = "| 1 | `a_replay_is_the_same` |\n| 2 | `cargo test -p x a_test_that_is_gone` |\n";
+        let text = "| 1 | `a_replay_is_the_same`, `test_no_route_is_public` |\n| 2 | `cargo test -p x a_test_that_is_gone` |\n";
         let files = [
             file("docs/checklist.md", text),
             file("docs/course.ru.md", text),
             file("docs/operations.md", text),
             file("labs/archetypes/tests/archetypes/feed.rs", "async fn a_replay_is_the_same() {\n"),
+            file("xtask/template/test_routes.py", "def test_no_route_is_public(mode):\n"),
         ];
         let expected = ["docs/checklist.md:2", "docs/course.ru.md:2"]
             .map(|place| Finding::new(place, "no test is named `a_test_that_is_gone`"));

@@ -7,6 +7,7 @@ pub(crate) mod certificates;
 pub(crate) mod database;
 pub(crate) mod faults;
 pub(crate) mod frontend;
+pub(crate) mod function;
 pub(crate) mod hold;
 pub(crate) mod ledger;
 pub(crate) mod log;

@@ -11,6 +11,9 @@ use tokio::task::JoinSet;
 
 use super::frontend::{Frontend, is_ready};
 
+/// The size of a small piece in bytes: less than any message of a reply with a row.
+const SLICE: usize = 16;
+
 /// A TCP proxy in front of a database.
 pub(crate) struct Wire {
     url: url::Url,
@@ -26,6 +29,10 @@ struct State {
     syncs: AtomicU32,
     lose_requests: AtomicU32,
     lose_replies: AtomicU32,
+    then_lose_request: AtomicBool,
+    halve_replies: AtomicU32,
+    withhold_replies: AtomicU32,
+    sliced: AtomicBool,
     silent: AtomicBool,
     connections: AtomicU32,
     dead: AtomicU32,
@@ -70,6 +77,27 @@ impl Wire {
     /// The next `n` requests are executed and committed, and the connection breaks before the reply.
     pub(crate) fn lose_replies(&self, n: u32) {
         self.state.lose_replies.store(n, SeqCst);
+    }
+
+    /// The next request is executed and committed and its reply lost; the one after it never arrives.
+    pub(crate) fn lose_a_reply_then_a_request(&self) {
+        self.state.then_lose_request.store(true, SeqCst);
+        self.lose_replies(1);
+    }
+
+    /// The next `n` requests are executed and committed, and the connection breaks in the middle of the reply.
+    pub(crate) fn lose_replies_half_way(&self, n: u32) {
+        self.state.halve_replies.store(n, SeqCst);
+    }
+
+    /// The next `n` requests are executed and committed, and the reply never comes: their connections stay open.
+    pub(crate) fn withhold_replies(&self, n: u32) {
+        self.state.withhold_replies.store(n, SeqCst);
+    }
+
+    /// From now on replies arrive in small pieces.
+    pub(crate) fn slice_replies(&self) {
+        self.state.sliced.store(true, SeqCst);
     }
 
     /// From now on connections are accepted and kept, and nothing passes.
@@ -120,6 +148,35 @@ impl Wire {
     }
 }
 
+/// What is done to the reply to a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reply {
+    Deliver,
+    /// Break the connection instead.
+    Lose,
+    /// Break it after half of the bytes.
+    Halve,
+    /// Keep the connection and say nothing.
+    Withhold,
+}
+
+impl State {
+    fn fate_of_reply(&self) -> Reply {
+        if spend(&self.lose_replies) {
+            if self.then_lose_request.swap(false, SeqCst) {
+                self.lose_requests.store(1, SeqCst);
+            }
+            Reply::Lose
+        } else if spend(&self.halve_replies) {
+            Reply::Halve
+        } else if spend(&self.withhold_replies) {
+            Reply::Withhold
+        } else {
+            Reply::Deliver
+        }
+    }
+}
+
 /// Carries one connection until either side ends it or the wire breaks it.
 async fn carry(mut client: TcpStream, state: Arc<State>) {
     let number = state.connections.fetch_add(1, SeqCst);
@@ -128,7 +185,7 @@ async fn carry(mut client: TcpStream, state: Arc<State>) {
     server.set_nodelay(true).unwrap();
     let (mut request, mut reply) = (vec![0; 65_536], vec![0; 65_536]);
     let mut frontend = Frontend::default();
-    let (mut losing_reply, mut silent) = (false, false);
+    let (mut fate, mut kept, mut silent) = (Reply::Deliver, Vec::new(), false);
     loop {
         let (bytes, to) = tokio::select! {
             read = client.read(&mut request) => {
@@ -139,24 +196,50 @@ async fn carry(mut client: TcpStream, state: Arc<State>) {
                 if syncs > 0 && spend(&state.lose_requests) {
                     return;
                 }
-                losing_reply |= syncs > 0 && spend(&state.lose_replies);
+                if syncs > 0 && fate == Reply::Deliver {
+                    fate = state.fate_of_reply();
+                }
                 (bytes, &mut server)
             }
             read = server.read(&mut reply) => {
                 let bytes = read.map_or(&[][..], |n| &reply[..n]);
-                match (losing_reply, is_ready(bytes)) {
-                    (true, true) => return,
-                    (true, false) if !bytes.is_empty() => continue,
-                    _ => (bytes, &mut client),
+                if fate == Reply::Deliver || bytes.is_empty() {
+                    (bytes, &mut client)
+                } else {
+                    // Nothing is done to it before it is complete: by then the statement is committed.
+                    kept.extend_from_slice(bytes);
+                    if is_ready(&kept) {
+                        match fate {
+                            Reply::Halve => {
+                                let _ = client.write_all(&kept[..kept.len() / 2]).await;
+                                return;
+                            }
+                            Reply::Withhold => silent = true,
+                            Reply::Lose | Reply::Deliver => return,
+                        }
+                    }
+                    continue;
                 }
             }
         };
         // What was swallowed once cannot be continued.
         silent |= state.silent.load(SeqCst) || number < state.dead.load(SeqCst);
-        if bytes.is_empty() || !silent && to.write_all(bytes).await.is_err() {
+        let piece = if state.sliced.load(SeqCst) { SLICE } else { usize::MAX };
+        if bytes.is_empty() || !silent && !pass(bytes, to, piece).await {
             return;
         }
     }
+}
+
+/// Writes bytes in pieces, each on its way before the next one; whether they could be written.
+async fn pass(bytes: &[u8], to: &mut TcpStream, piece: usize) -> bool {
+    for slice in bytes.chunks(piece.min(bytes.len())) {
+        if to.write_all(slice).await.is_err() {
+            return false;
+        }
+        tokio::task::yield_now().await;
+    }
+    true
 }
 
 /// Takes one from a counter, if there is one.
