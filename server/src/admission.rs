@@ -34,8 +34,6 @@ impl Admission {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test that fails should say so at once")]
-
     use super::*;
 
     #[tokio::test]

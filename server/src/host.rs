@@ -55,9 +55,10 @@ pub(crate) async fn serve(
         graceful.shutdown().await;
         api.idle().await;
     });
-    match finished.await {
-        Ok(()) => tracing::info!("stopped"),
-        Err(_) => tracing::warn!("stopped, and requests were still at work"),
+    if finished.await.is_ok() {
+        tracing::info!("stopped");
+    } else {
+        tracing::warn!("stopped, and requests were still at work");
     }
 }
 

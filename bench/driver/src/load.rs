@@ -116,8 +116,6 @@ fn measured(heard: &Heard, plan: &Plan) -> Measured {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test that fails should say so at once")]
-
     use super::*;
 
     struct Echo;
