@@ -69,7 +69,7 @@ pub(crate) async fn payment_of(client: &impl GenericClient, key: Uuid) -> Result
 
 /// Takes the money. False: there is not enough.
 pub(crate) async fn withdraw(client: &impl GenericClient, order: &Order) -> Result<bool> {
-    let sql = "UPDATE accounts SET balance = balance - $2 WHERE id = $1 AND balance >= $2";
+    let sql = "UPDATE account_slots SET balance = balance - $2 WHERE account_id = $1 AND slot = 0 AND balance >= $2";
     Ok(client.execute(sql, &[&order.account, &order.amount]).await? == 1)
 }
 
@@ -82,7 +82,8 @@ pub(crate) async fn insert_payment(
 ) -> Result<Payment> {
     let sql = format!(
         "INSERT INTO payments (id, tenant_id, account_id, from_default, recipient_id, amount, currency, status) \
-         SELECT $1, tenant_id, id, false, $3, $4, currency, $5 FROM accounts WHERE id = $2 RETURNING {COLUMNS}"
+         SELECT $1, tenant_id, account_id, false, $3, $4, currency, $5 FROM account_slots \
+         WHERE account_id = $2 AND slot = 0 RETURNING {COLUMNS}"
     );
     payment(&client.query_one(&sql, &[&id, &order.account, &order.recipient, &order.amount, &status]).await?)
 }

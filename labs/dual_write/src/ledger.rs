@@ -63,13 +63,15 @@ impl Ledger {
 }
 
 async fn withdraw(client: &impl GenericClient, order: &Order) -> Result<bool> {
-    let statement = "UPDATE account_slots SET balance = balance - $2 WHERE account_id = $1 AND balance >= $2";
+    let statement =
+        "UPDATE account_slots SET balance = balance - $2 WHERE account_id = $1 AND slot = 0 AND balance >= $2";
     Ok(client.execute(statement, &[&order.account, &order.amount]).await? == 1)
 }
 
 async fn insert_payment(client: &impl GenericClient, payment: Uuid, order: &Order) -> Result<()> {
     let statement = "INSERT INTO payments (id, tenant_id, account_id, from_default, recipient_id, amount, currency, status) \
-        SELECT $1, tenant_id, id, false, $3, $4, currency, 'succeeded' FROM accounts WHERE id = $2";
+        SELECT $1, tenant_id, account_id, false, $3, $4, currency, 'succeeded' FROM account_slots \
+        WHERE account_id = $2 AND slot = 0";
     client.execute(statement, &[&payment, &order.account, &order.recipient, &order.amount]).await?;
     Ok(())
 }

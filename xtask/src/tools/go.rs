@@ -21,14 +21,14 @@ pub(crate) fn build(source: &Path, program: &Path) -> Result<()> {
 }
 
 /// The machine's own Go where that does it, else a fetched one.
-fn with_toolchain<T>(use_go: impl Fn(&Path) -> Result<T>) -> Result<T> {
-    match find("go", &["/usr/local/go/bin", "/opt/homebrew/bin"]).map(|go| use_go(&go)) {
-        Some(Ok(made)) => Ok(made),
+fn with_toolchain<T>(work: impl Fn(&Path) -> Result<T>) -> Result<T> {
+    match find("go", &["/usr/local/go/bin", "/opt/homebrew/bin"]).map(|go| work(&go)) {
+        Some(Ok(done)) => Ok(done),
         Some(Err(error)) => {
             println!("  the Go toolchain found cannot build it ({error:#}); fetching another");
-            use_go(&pypi::GO.provide()?)
+            work(&pypi::GO.provide()?)
         }
-        None => use_go(&pypi::GO.provide()?),
+        None => work(&pypi::GO.provide()?),
     }
 }
 

@@ -51,6 +51,8 @@ pub(super) enum Strike {
     RotateMaster,
     /// The function `migrate`.
     Migrate,
+    /// Another number of slots for an account's balance.
+    Split,
     /// Money for an account that ran out of it. No fault, but it must not get lost either.
     TopUp,
 }
@@ -75,6 +77,7 @@ pub(super) const ALL: &[Lane] = &[
     (Strike::RotateSecret, 2_000..5_000),
     (Strike::RotateMaster, 15_000..25_000),
     (Strike::Migrate, 2_000..6_000),
+    (Strike::Split, 1_000..3_000),
     (Strike::TopUp, 200..800),
 ];
 
@@ -116,6 +119,7 @@ pub(super) fn kinds(disk: bool) -> Vec<&'static str> {
         "secret_rotated",
         "master_secret_rotated",
         "migrated",
+        "slots_changed",
         "clock_skewed",
     ];
     if disk {
@@ -204,6 +208,7 @@ impl Scene {
             Strike::RotateSecret => duties::rotate_secret(self, rng).await,
             Strike::RotateMaster => duties::rotate_master(self).await,
             Strike::Migrate => duties::migrate(self).await,
+            Strike::Split => duties::split(self, rng).await,
             Strike::TopUp => duties::top_up(self, rng).await,
         }
     }

@@ -1,4 +1,4 @@
-//! What operators do while others pay: purge, rotation, migration, top-ups.
+//! What operators do while others pay: purge, rotation, migration, slots, top-ups.
 
 use std::time::Duration;
 
@@ -66,6 +66,17 @@ pub(super) async fn migrate(scene: &Scene) -> Result<()> {
     let migrated = lambda_apis::invoke(scene.target.port, "migrate").await?;
     ensure!(migrated.get("version").is_some(), "migrate says {migrated}");
     scene.counts.add("migrated", 1);
+    Ok(())
+}
+
+/// Changes the number of slots that an account's balance lies in, of rich and of poor ones.
+pub(super) async fn split(scene: &Scene, rng: &mut fastrand::Rng) -> Result<()> {
+    let ledger = postgres::connect(&scene.owner_url).await?;
+    let account = rng.choice(scene.world.accounts(rng.bool())).context("no account")?;
+    let slots = rng.i16(1..=16);
+    let changed = "UPDATE accounts SET slots = $2 WHERE id = $1 AND slots <> $2";
+    ensure!(ledger.execute(changed, &[&account, &slots]).await? == 1, "it had as many");
+    scene.counts.add("slots_changed", 1);
     Ok(())
 }
 
