@@ -72,7 +72,8 @@ pub(super) async fn migrate(scene: &Scene) -> Result<()> {
 /// Changes the number of slots that an account's balance lies in, of rich and of poor ones.
 pub(super) async fn split(scene: &Scene, rng: &mut fastrand::Rng) -> Result<()> {
     let ledger = postgres::connect(&scene.owner_url).await?;
-    let account = rng.choice(scene.world.accounts(rng.bool())).context("no account")?;
+    let poor = rng.bool();
+    let account = rng.choice(scene.world.accounts(poor)).context("no account")?;
     let slots = rng.i16(1..=16);
     let changed = "UPDATE accounts SET slots = $2 WHERE id = $1 AND slots <> $2";
     ensure!(ledger.execute(changed, &[&account, &slots]).await? == 1, "it had as many");
