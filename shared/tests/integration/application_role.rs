@@ -125,8 +125,8 @@ async fn the_application_has_exactly_these_rights_and_nobody_else_has_any() {
     assert_eq!(
         grants(&ledger.owner, "payments_app").await,
         [
-            "accounts SELECT",
-            "accounts.balance UPDATE",
+            "account_slots SELECT",
+            "account_slots.balance UPDATE",
             "idempotency_keys DELETE",
             "idempotency_keys INSERT",
             "idempotency_keys SELECT",
