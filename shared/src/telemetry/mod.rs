@@ -1,6 +1,7 @@
 //! Logs and metrics: JSON lines on standard output, as CloudWatch reads them. No call leaves the process for them.
 //! Never a body, a key or a secret in clear.
 
+mod bare;
 pub mod metrics;
 
 use tracing::Subscriber;
@@ -35,10 +36,7 @@ where
         .with_writer(writer.clone())
         .with_filter(level.and(filter_fn(|event| event.target() != metrics::TARGET)));
     let metrics = fmt::layer()
-        .with_ansi(false)
-        .with_level(false)
-        .with_target(false)
-        .without_time()
+        .event_format(bare::Bare)
         .with_writer(writer)
         .with_filter(filter_fn(|event| event.target() == metrics::TARGET));
     Registry::default().with(logs).with(metrics)
