@@ -1,5 +1,5 @@
-//! The ledger itself beside pgbench: the same statement on the same tables, without HTTP. And how much of its throughput
-//! each flow keeps when all payments come from one account.
+//! The ledger itself beside pgbench: the same statement on the same tables, without HTTP. Its replays beside its new
+//! payments. And how much of its throughput each flow keeps when all payments come from one account.
 
 use anyhow::Result;
 use futures_util::future::BoxFuture;
@@ -53,6 +53,7 @@ impl Payments<'_> {
 /// Measures.
 pub(crate) async fn run(stage: &Stage) -> Result<Found> {
     let mut found = same_statement(stage).await?;
+    found.rows.extend(replays(stage).await?);
     let of_flows = hot_accounts(stage).await?;
     found.rows.extend(of_flows.rows);
     found.figures.extend(of_flows.figures);
@@ -87,6 +88,24 @@ async fn same_statement(stage: &Stage) -> Result<Found> {
         target,
     ));
     Ok(found)
+}
+
+async fn replays(stage: &Stage) -> Result<[Row; 2]> {
+    let subjects = [
+        Payer::Ours(Kind::Replay, true),
+        Payer::Ours(Kind::Spread, true),
+        Payer::Ours(Kind::Replay, false),
+        Payer::Ours(Kind::Spread, false),
+    ];
+    let measured = samples(stage, "settled replays and new payments, prepared and planned each time", subjects).await?;
+    let [replay, new, replay_unnamed, new_unnamed] = &measured[..] else {
+        anyhow::bail!("a subject was not measured");
+    };
+    let row = |name, replay, new, target| Row::new(name, "answers/s", replay, new, target);
+    Ok([
+        row("settled replay, beside new payment", replay, new, Target::AtLeast(3.0)),
+        row("settled replay, beside new payment, planned each time", replay_unnamed, new_unnamed, Target::None),
+    ])
 }
 
 async fn hot_accounts(stage: &Stage) -> Result<Found> {
