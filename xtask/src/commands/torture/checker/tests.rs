@@ -180,6 +180,11 @@ fn undocumented_answers_and_words_of_the_inside_are_found() {
     assert_eq!(with(Answer { retry_after: false, ..busy.clone() }), [Flaw::Undocumented]);
     let leak = r#"{"code":"service_unavailable","detail":"duplicate key value violates idempotency_keys_pkey"}"#;
     assert_eq!(with(Answer { body: leak.into(), ..busy.clone() }), [Flaw::Undocumented]);
+    let state = r#"{"code":"service_unavailable","detail":"ERROR 23505: refused"}"#;
+    assert_eq!(with(Answer { body: state.into(), ..busy.clone() }), [Flaw::Undocumented]);
+    // An id in which the same digits happen to be.
+    let id = r#"{"code":"service_unavailable","instance":"2b6b0052-0540-58a5-92b2-23505d4480a2"}"#;
+    assert_eq!(with(Answer { body: id.into(), ..busy.clone() }), []);
     assert_eq!(with(Answer { request_id: false, body: String::new(), ..busy }), []);
     assert_eq!(with(Answer { request_id: false, ..answer(500, "") }), [Flaw::Undocumented]);
 }
