@@ -1,7 +1,6 @@
 //! A balance in several slots: payments that do not wait for each other, and a decision that is exact all the same.
 
 use futures_util::future::join_all;
-use futures_util::join;
 use tokio_postgres::error::SqlState;
 use uuid::Uuid;
 
@@ -102,22 +101,6 @@ async fn only_more_than_all_slots_together_is_declined() {
     ledger.assert_t1(0, 2).await;
 }
 
-/// Runs `payment` while an open transaction of the owner has changed account A, and commits that when the payment waits.
-async fn beside_a_change<T>(
-    ledger: &Ledger,
-    api_owner: &mut tokio_postgres::Client,
-    sql: &str,
-    payment: impl Future<Output = T>,
-) -> T {
-    let change = api_owner.transaction().await.unwrap();
-    change.execute(sql, &[&ledger.a]).await.unwrap();
-    let commit = async {
-        ledger.until_waiting(1, &["transactionid", "tuple"]).await;
-        change.commit().await.unwrap();
-    };
-    join!(payment, commit).0
-}
-
 #[tokio::test]
 async fn a_payment_that_waits_for_all_slots_counts_the_deposit_it_waited_for() {
     let (api, ledger, database) = Api::with_database().await;
@@ -125,7 +108,7 @@ async fn a_payment_that_waits_for_all_slots_counts_the_deposit_it_waited_for() {
     let deposit = "UPDATE accounts SET balance = balance + 5000 WHERE id = $1";
 
     let pay = api.pay(Pay::new(ledger.t1, "k").amount(15_000));
-    let answer = beside_a_change(&ledger, &mut database.owner().await, deposit, pay).await;
+    let answer = ledger.beside_a_change(&database, deposit, pay).await;
 
     answer.assert_executed();
     assert_eq!(answer.round_trips, 2);
@@ -141,7 +124,7 @@ async fn a_payment_that_waits_while_the_slots_are_changed_decides_on_the_new_one
             let change = format!("UPDATE accounts SET slots = {after} WHERE id = $1");
 
             let pay = api.pay(Pay::new(ledger.t1, "k").amount(amount));
-            let answer = beside_a_change(&ledger, &mut database.owner().await, &change, pay).await;
+            let answer = ledger.beside_a_change(&database, &change, pay).await;
 
             if amount > 10_000 {
                 answer.assert_declined();

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use futures_util::join;
 use payments::domain::{Caller, Idempotency, Invocation, MinorUnits, RecipientId, TenantId, Withdrawal};
 use payments::use_cases::{WithdrawIdempotent, WithdrawOutcome};
 
@@ -11,15 +10,8 @@ use crate::support::{Api, Ledger, Pay, TestDatabase};
 
 /// Runs `payment` so that it waits for an open deposit of 5,000 on account A, which then commits.
 async fn beside_a_deposit<T>(ledger: &Ledger, database: &TestDatabase, payment: impl Future<Output = T>) -> T {
-    let mut owner = database.owner().await;
-    let deposit = owner.transaction().await.unwrap();
-    let sql = "UPDATE accounts SET balance = balance + 5000 WHERE id = $1";
-    deposit.execute(sql, &[&ledger.a]).await.unwrap();
-    let commit = async {
-        ledger.until_waiting(1, &["transactionid", "tuple"]).await;
-        deposit.commit().await.unwrap();
-    };
-    join!(payment, commit).0
+    let deposit = "UPDATE accounts SET balance = balance + 5000 WHERE id = $1";
+    ledger.beside_a_change(database, deposit, payment).await
 }
 
 #[tokio::test]

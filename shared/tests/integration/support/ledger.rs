@@ -1,9 +1,10 @@
 //! The fixture of cases.md, and what the database holds.
 
+use futures_util::join;
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use super::until;
+use super::{TestDatabase, until};
 
 /// Tenant T1 with account A and tenant T2 with account Z, 10,000 minor units of EUR each.
 pub(crate) struct Ledger {
@@ -67,6 +68,24 @@ impl Ledger {
     /// A second account of T1 with 10,000 minor units of EUR.
     pub(crate) async fn second_account(&self) -> Uuid {
         create_account(&self.owner, self.t1, "EUR", 10_000).await
+    }
+
+    /// Runs `payment` while an open transaction of the owner has changed account A by that statement, and commits the change
+    /// when the payment waits for it.
+    pub(crate) async fn beside_a_change<T>(
+        &self,
+        database: &TestDatabase,
+        change: &str,
+        payment: impl Future<Output = T>,
+    ) -> T {
+        let mut owner = database.owner().await;
+        let transaction = owner.transaction().await.unwrap();
+        transaction.execute(change, &[&self.a]).await.unwrap();
+        let commit = async {
+            self.until_waiting(1, &["transactionid", "tuple"]).await;
+            transaction.commit().await.unwrap();
+        };
+        join!(payment, commit).0
     }
 
     /// Makes every key look that many days older.
