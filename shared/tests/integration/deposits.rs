@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::LocalBoxFuture;
 use payments::domain::{Caller, Idempotency, Invocation, MinorUnits, RecipientId, TenantId, Withdrawal};
 use payments::use_cases::{WithdrawIdempotent, WithdrawOutcome};
 
@@ -9,9 +10,13 @@ use crate::support::api::RECIPIENT;
 use crate::support::{Api, Ledger, Pay, TestDatabase};
 
 /// Runs `payment` so that it waits for an open deposit of 5,000 on account A, which then commits.
-async fn beside_a_deposit<T>(ledger: &Ledger, database: &TestDatabase, payment: impl Future<Output = T>) -> T {
+fn beside_a_deposit<'a, T: 'a>(
+    ledger: &'a Ledger,
+    database: &'a TestDatabase,
+    payment: impl Future<Output = T> + 'a,
+) -> LocalBoxFuture<'a, T> {
     let deposit = "UPDATE accounts SET balance = balance + 5000 WHERE id = $1";
-    ledger.beside_a_change(database, deposit, payment).await
+    Box::pin(ledger.beside_a_change(database, deposit, payment))
 }
 
 #[tokio::test]
