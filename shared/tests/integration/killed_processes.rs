@@ -10,15 +10,21 @@ async fn ledger_and_url() -> (Ledger, String) {
     (Ledger::new(database.owner().await).await, database.app_url())
 }
 
+/// Two processes; the first one's payment has claimed and debited, and is held before its commit.
+async fn held_first<'a>(ledger: &'a Ledger, url: &str, pay: &Pay) -> (Hold<'a>, Function, Function) {
+    let (first, second) = (Function::start(url).await, Function::start(url).await);
+    let hold = Hold::new(ledger).await;
+    first.send(pay);
+    hold.until_held(1).await;
+    (hold, first, second)
+}
+
 #[tokio::test]
 async fn c21_a_process_killed_after_its_claim_leaves_a_key_that_the_retry_settles() {
     let (ledger, url) = ledger_and_url().await;
-    let (mut first, mut second) = (Function::start(&url).await, Function::start(&url).await);
     let pay = Pay::new(ledger.t1, "k");
-    let hold = Hold::new(&ledger).await;
+    let (hold, mut first, mut second) = held_first(&ledger, &url, &pay).await;
 
-    first.send(&pay);
-    hold.until_held(1).await;
     first.kill();
     // Its statement has claimed and debited, and nobody will ever read its reply.
     let release = async {
@@ -35,12 +41,9 @@ async fn c21_a_process_killed_after_its_claim_leaves_a_key_that_the_retry_settle
 #[tokio::test]
 async fn c21_a_claim_that_dies_with_its_process_frees_the_key_at_once() {
     let (ledger, url) = ledger_and_url().await;
-    let (mut first, mut second) = (Function::start(&url).await, Function::start(&url).await);
     let pay = Pay::new(ledger.t1, "k");
-    let hold = Hold::new(&ledger).await;
+    let (hold, mut first, mut second) = held_first(&ledger, &url, &pay).await;
 
-    first.send(&pay);
-    hold.until_held(1).await;
     first.kill();
     // As a server does that notices the closed socket: the statement is rolled back.
     hold.cancel().await;
@@ -55,12 +58,9 @@ async fn c21_a_claim_that_dies_with_its_process_frees_the_key_at_once() {
 #[tokio::test]
 async fn c21_a_process_killed_between_the_commit_and_its_answer_is_answered_for_by_the_retry() {
     let (ledger, url) = ledger_and_url().await;
-    let (mut first, mut second) = (Function::start(&url).await, Function::start(&url).await);
     let pay = Pay::new(ledger.t1, "k");
-    let hold = Hold::new(&ledger).await;
+    let (hold, mut first, mut second) = held_first(&ledger, &url, &pay).await;
 
-    first.send(&pay);
-    hold.until_held(1).await;
     first.stop();
     hold.release().await;
     crate::support::until("it is committed", async || ledger.payments(ledger.t1).await == 1).await;
