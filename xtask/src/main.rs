@@ -3,6 +3,7 @@
 //! This file knows the command line and nothing of what the commands do.
 
 mod commands;
+mod conditions;
 mod demo;
 mod fixtures;
 mod interrupt;

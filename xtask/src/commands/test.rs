@@ -19,7 +19,7 @@ use crate::stack::postgres::{Cluster, Postgres};
 use crate::stack::{broken, dual_write};
 use crate::tools::signing_clients::SigningClients;
 use crate::tools::{self, pypi};
-use crate::{report, workspace};
+use crate::{conditions, report, workspace};
 
 /// Processes per function: as many as the SLO's clients.
 const CONCURRENCY: u16 = 10;
@@ -84,9 +84,8 @@ async fn run_suites(suites: &mut Suites) -> Result<()> {
 
     println!("\nslo");
     let figures = slo::run_on(&mut stack, &tools.slo, &slo::Arguments::default()).await?;
-    let conditions = figures.conditions();
-    let met = conditions.iter().filter(|(_, _, met)| *met).count();
-    suites.add(Suite::new("slo", met, conditions.len() - met));
+    let (met, missed) = conditions::counts(&figures.conditions());
+    suites.add(Suite::new("slo", met, missed));
 
     println!("\nlabs");
     let (held, missed) = lab::run_quick_on(&stack, &tools.lab).await?;
@@ -102,9 +101,8 @@ async fn run_suites(suites: &mut Suites) -> Result<()> {
     suites.add(Suite::new("rehearse", verdict.passed(), verdict.failed()));
 
     println!("\ntorture");
-    let conditions = torture::run_short(&tools.torture).await?.conditions();
-    let met = conditions.iter().filter(|(_, _, met)| *met).count();
-    suites.add(Suite::new("torture", met, conditions.len() - met));
+    let (met, missed) = conditions::counts(&torture::run_short(&tools.torture).await?.conditions());
+    suites.add(Suite::new("torture", met, missed));
     let (right, wrong) = torture::run_variants(&tools.torture, torture::fresh_seed()).await?;
     suites.add(Suite::new("torture's checker", right, wrong));
     Ok(())

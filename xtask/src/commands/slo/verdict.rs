@@ -4,6 +4,8 @@ use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use serde::Serialize;
 
+use crate::conditions::{self, Condition};
+
 /// The figures of a run.
 #[derive(Serialize)]
 pub(crate) struct Figures {
@@ -39,7 +41,7 @@ pub(crate) struct Figures {
 
 impl Figures {
     /// Each condition of the SLO with its measured value and whether it is met.
-    pub(crate) fn conditions(&self) -> Vec<(&'static str, String, bool)> {
+    pub(crate) fn conditions(&self) -> Vec<Condition> {
         vec![
             ("every request ended with an answer", self.requests.to_string(), self.requests == self.requests_expected),
             ("final answers other than 200: 0", self.final_non_200.to_string(), self.final_non_200 == 0),
@@ -61,8 +63,7 @@ impl Figures {
 
     /// The conditions that are not met.
     pub(crate) fn missed(&self) -> Vec<String> {
-        let unmet = self.conditions().into_iter().filter(|(_, _, met)| !met);
-        unmet.map(|(condition, measured, _)| format!("{condition}, measured {measured}")).collect()
+        conditions::missed(self.conditions())
     }
 
     /// The figures for a person.
@@ -70,9 +71,7 @@ impl Figures {
         let mut table = Table::new();
         table.load_style(UTF8_FULL_CONDENSED);
         table.set_header(["condition", "measured", "holds"]);
-        for (condition, measured, met) in self.conditions() {
-            table.add_row([condition, &measured, if met { "yes" } else { "NO" }]);
-        }
+        conditions::add_rows(&mut table, self.conditions());
         let share = 100.0 * ratio(self.attempts_cut, self.attempts);
         let load = format!(
             "{} rounds × {} clients",

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::checker::{Finding, Findings, Flaw};
 use super::history::Journey;
 use super::overload::Overload;
+use crate::conditions::{self, Condition};
 
 /// Findings that are shown and reported in full; all are counted.
 const SHOWN: usize = 20;
@@ -106,7 +107,7 @@ impl Figures {
     }
 
     /// Each condition with its measured value and whether it is met.
-    pub(crate) fn conditions(&self) -> Vec<(&'static str, String, bool)> {
+    pub(crate) fn conditions(&self) -> Vec<Condition> {
         let none = |name, count: usize| (name, count.to_string(), count == 0);
         let mut conditions = vec![
             none("double debits: 0", self.double_debits),
@@ -143,8 +144,7 @@ impl Figures {
 
     /// The conditions that are not met.
     pub(crate) fn missed(&self) -> Vec<String> {
-        let unmet = self.conditions().into_iter().filter(|(_, _, met)| !met);
-        unmet.map(|(condition, measured, _)| format!("{condition}, measured {measured}")).collect()
+        conditions::missed(self.conditions())
     }
 
     /// What happened and what must hold, for a person.
@@ -175,9 +175,7 @@ impl Figures {
             );
             table.add_row(["overload", &offered, ""]);
         }
-        for (condition, measured, met) in self.conditions() {
-            table.add_row([condition, &measured, if met { "yes" } else { "NO" }]);
-        }
+        conditions::add_rows(&mut table, self.conditions());
         table
     }
 
