@@ -45,6 +45,21 @@ async fn parallel_duplicates_pay_once_whether_statements_are_prepared_or_not() {
 }
 
 #[tokio::test]
+async fn a_prepared_statement_is_planned_once_and_not_for_each_call() {
+    for (prepared, cache_mode) in [("false", "auto"), ("true", "force_generic_plan")] {
+        let server = Server::start(&[("PREPARED_STATEMENTS", prepared)]).await;
+        // The paying session writes down how it plans.
+        let seen = "ALTER TABLE payments ADD COLUMN cache_mode text DEFAULT current_setting('plan_cache_mode')";
+        server.owner.batch_execute(seen).await.unwrap();
+
+        assert_eq!(Answer::to(server.payment("k")).await.status, 200);
+
+        let row = server.owner.query_one("SELECT cache_mode FROM payments", &[]).await.unwrap();
+        assert_eq!(row.get::<_, &str>(0), cache_mode);
+    }
+}
+
+#[tokio::test]
 async fn an_unsigned_request_is_refused_where_requests_are_signed() {
     let secret = "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE=";
     let server = Server::start(&[("AUTH_MODE", "hmac"), ("MASTER_SECRETS", secret)]).await;

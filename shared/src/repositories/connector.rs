@@ -24,6 +24,10 @@ const TCP_USER_TIMEOUT: Duration = Duration::from_secs(3);
 const KEEPALIVE: Duration = Duration::from_secs(30);
 /// The longest wait for the answer of a connection that was idle. One that is alive answers within milliseconds.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
+/// For prepared statements: one plan for all parameters. By itself PostgreSQL may go on planning each call, for an estimate
+/// that is no better in a statement which reads by primary key alone.
+/// <https://www.postgresql.org/docs/current/runtime-config-query.html#GUC-PLAN-CACHE-MODE>
+const KEEP_PLANS: &str = "-c plan_cache_mode=force_generic_plan";
 
 /// Where and how to log in.
 pub(super) struct Login<'a> {
@@ -32,6 +36,7 @@ pub(super) struct Login<'a> {
     pub(super) region: Option<&'a str>,
     pub(super) ca_file: Option<&'a Path>,
     pub(super) connect_timeout: Duration,
+    pub(super) prepared_statements: bool,
 }
 
 /// No connection could be opened.
@@ -76,6 +81,10 @@ impl Connector {
             .keepalives_idle(KEEPALIVE)
             .keepalives_interval(TCP_USER_TIMEOUT)
             .keepalives_retries(2);
+        if login.prepared_statements {
+            let options = config.get_options().map_or_else(|| KEEP_PLANS.to_owned(), |own| format!("{KEEP_PLANS} {own}"));
+            config.options(options);
+        }
         let tls = match config.get_ssl_mode() {
             SslMode::Disable => None,
             _ => Some(tls::connector(login.ca_file)?),

@@ -39,7 +39,10 @@ impl CreatePayment for PostgresLedger {
     }
 }
 
-/// What both statements need, in the types of their columns.
+/// The most slots of an account, see `account_slots_slots_in_range`.
+const MAX_SLOTS: i32 = 1024;
+
+/// What all statements need, in the types of their columns.
 struct Parameters {
     payment: Uuid,
     tenant: Uuid,
@@ -61,7 +64,7 @@ impl Parameters {
         }
     }
 
-    /// In the order of both statements.
+    /// In the order of all statements.
     fn typed(&self) -> Typed<'_> {
         vec![
             (&self.payment, Type::UUID),
@@ -74,26 +77,10 @@ impl Parameters {
     }
 }
 
-/// Which slots of the account a claim locks.
-struct Slots {
-    /// Where the search for a free one begins.
-    first: i32,
-    all: bool,
-}
-
-/// All of them, in their order: what decides exactly.
-static ALL_SLOTS: Slots = Slots { first: 0, all: true };
-
-impl Slots {
-    /// The only one, or of several any that is free and covers the amount; from a random one on, so that payments spread.
-    fn any() -> Self {
-        Self { first: fastrand::i32(0..1024), all: false }
-    }
-
-    /// In the order of both statements.
-    fn typed(&self) -> Typed<'_> {
-        vec![(&self.first, Type::INT4), (&self.all, Type::BOOL)]
-    }
+/// The slot at which the search of a free one begins: a random one, so that payments of one account spread. A remainder of
+/// it is taken, as nobody knows here how many slots there are.
+fn first_slot() -> i32 {
+    fastrand::i32(0..MAX_SLOTS)
 }
 
 /// What admits the call: the version of its signing key and its nonce; neither for an internal caller.
@@ -124,7 +111,7 @@ struct KeyedPayment {
     key: Uuid,
     parameters: Parameters,
     admission: Admission,
-    slots: Slots,
+    first_slot: i32,
 }
 
 impl KeyedPayment {
@@ -133,16 +120,16 @@ impl KeyedPayment {
             key: key.0,
             parameters: Parameters::new(key.payment_id(), caller, withdrawal),
             admission: Admission::new(caller),
-            slots: Slots::any(),
+            first_slot: first_slot(),
         }
     }
 
-    fn claim_from<'a>(&'a self, slots: &'a Slots) -> Statement<'a> {
+    /// In the order of both claims.
+    fn typed(&self) -> Typed<'_> {
         let mut parameters: Typed<'_> = vec![(&self.key, Type::UUID)];
         parameters.extend(self.parameters.typed());
         parameters.extend(self.admission.typed());
-        parameters.extend(slots.typed());
-        Statement { sql: include_str!("sql/create_payment.sql"), parameters }
+        parameters
     }
 }
 
@@ -153,11 +140,16 @@ impl IdempotentOperation for KeyedPayment {
     const ALREADY_DONE: &'static [&'static str] = &["payments_pkey", "idempotency_keys_pkey"];
 
     fn claim(&self) -> Statement<'_> {
-        self.claim_from(&self.slots)
+        let mut parameters = self.typed();
+        parameters.push((&self.first_slot, Type::INT4));
+        Statement { sql: include_str!("sql/create_payment.sql"), parameters }
     }
 
     fn exact_claim(&self, undecided: &Row) -> Result<Option<Statement<'_>>, RowError> {
-        Ok(is_undecided(undecided)?.then(|| self.claim_from(&ALL_SLOTS)))
+        Ok(is_undecided(undecided)?.then(|| Statement {
+            sql: include_str!("sql/create_payment_from_all_slots.sql"),
+            parameters: self.typed(),
+        }))
     }
 
     fn look_up(&self) -> Statement<'_> {
@@ -173,7 +165,7 @@ impl IdempotentOperation for KeyedPayment {
 struct UnkeyedPayment {
     parameters: Parameters,
     admission: Admission,
-    slots: Slots,
+    first_slot: i32,
 }
 
 impl UnkeyedPayment {
@@ -181,14 +173,8 @@ impl UnkeyedPayment {
         Self {
             parameters: Parameters::new(id, caller, withdrawal),
             admission: Admission::new(caller),
-            slots: Slots::any(),
+            first_slot: first_slot(),
         }
-    }
-
-    fn claim_from<'a>(&'a self, slots: &'a Slots) -> Statement<'a> {
-        let mut parameters = self.parameters.typed();
-        parameters.extend(slots.typed());
-        Statement { sql: include_str!("sql/create_payment_unkeyed.sql"), parameters }
     }
 }
 
@@ -198,11 +184,16 @@ impl IdempotentOperation for UnkeyedPayment {
     const ALREADY_DONE: &'static [&'static str] = &["payments_pkey"];
 
     fn claim(&self) -> Statement<'_> {
-        self.claim_from(&self.slots)
+        let mut parameters = self.parameters.typed();
+        parameters.push((&self.first_slot, Type::INT4));
+        Statement { sql: include_str!("sql/create_payment_unkeyed.sql"), parameters }
     }
 
     fn exact_claim(&self, undecided: &Row) -> Result<Option<Statement<'_>>, RowError> {
-        Ok(is_undecided(undecided)?.then(|| self.claim_from(&ALL_SLOTS)))
+        Ok(is_undecided(undecided)?.then(|| Statement {
+            sql: include_str!("sql/create_payment_unkeyed_from_all_slots.sql"),
+            parameters: self.parameters.typed(),
+        }))
     }
 
     fn look_up(&self) -> Statement<'_> {

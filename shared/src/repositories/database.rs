@@ -140,6 +140,7 @@ fn login(config: &DatabaseConfig) -> Login<'_> {
         region: config.region.as_deref(),
         ca_file: config.ca_file.as_deref(),
         connect_timeout: Duration::from_millis(config.connect_timeout_ms),
+        prepared_statements: config.prepared_statements,
     }
 }
 

@@ -57,6 +57,7 @@ pub async fn run(config: &MigrationConfig) -> Result<Migrated, MigrationError> {
         region: config.region.as_deref(),
         ca_file: config.ca_file.as_deref(),
         connect_timeout: CONNECT_TIMEOUT,
+        prepared_statements: false,
     })?;
     let mut session = connector.connect().await?;
     let target = if config.up_to == 0 { Target::Latest } else { Target::Version(config.up_to) };

@@ -12,8 +12,8 @@ const STATEMENT: &str = include_str!("../../src/repositories/sql/create_payment.
 async fn executed_plan(ledger: &Ledger, key: &str) -> Value {
     let stored = IdempotencyKey::parse(key.as_bytes()).unwrap().stored(TenantId(ledger.t1));
     let sql = format!(
-        "DEALLOCATE ALL; PREPARE pay (uuid, uuid, uuid, uuid, uuid, bigint, text, bigint, uuid, uuid, integer, boolean) AS {STATEMENT};
-         EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE pay ('{stored}', '{}', '{}', NULL, '{}', 2500, NULL, NULL, NULL, NULL, 0, false)",
+        "DEALLOCATE ALL; PREPARE pay (uuid, uuid, uuid, uuid, uuid, bigint, text, bigint, uuid, uuid, integer) AS {STATEMENT};
+         EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE pay ('{stored}', '{}', '{}', NULL, '{}', 2500, NULL, NULL, NULL, NULL, 0)",
         stored.payment_id(),
         ledger.t1,
         crate::support::api::RECIPIENT,

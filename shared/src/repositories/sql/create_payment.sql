@@ -3,10 +3,10 @@
 --   $1 stored key   $2 payment id (derived from $1)   $3 tenant   $4 account or null: the tenant's default
 --   $5 recipient    $6 amount in minor units          $7 currency or null: the account's
 --   $8 version of the signing key or null: internal   $9 stored nonce or null: internal   $10 id of this call
---   $11 the slot to begin with, when the account has several   $12 whether to lock all of them
+--   $11 the slot to begin with, when the account has several
 -- No row means that a live race was lost: a rival committed this key after our snapshot was taken, so only a
--- fresh statement can see its payment. `undecided` means that no single free slot covers the amount, or that the number
--- of slots has just changed: the same statement with $12 true decides.
+-- fresh statement can see its payment. `undecided` means that no single free slot covers the amount:
+-- create_payment_from_all_slots.sql decides.
 WITH caller AS (
     SELECT t.id, t.default_account_id
       FROM tenants t
@@ -48,57 +48,53 @@ account AS (
        AND s.slot = 0
        AND NOT EXISTS (SELECT FROM existing)
 ),
--- Fast path of an account with several slots: one that covers the amount alone and that nobody holds.
-free AS (
-    SELECT s.slot, s.balance, 1 AS slots
+-- An account of one slot: it is locked, after whoever holds it, and all its money is known.
+sole AS (
+    SELECT s.slot, s.balance
       FROM account_slots s
-     WHERE s.account_id = (SELECT account_id FROM account)
-       AND (SELECT slots > 1 AND NOT $12 FROM account)
-       AND s.balance >= $6
-     ORDER BY (s.slot + $11) % s.slots
-     LIMIT 1
-       FOR UPDATE SKIP LOCKED
-),
--- The only slot, or all of them, after whoever holds them. Always in this order: two that want all never block each other.
-held AS (
-    SELECT s.slot, s.balance, s.slots
-      FROM account_slots s
-     WHERE s.account_id = (SELECT account_id FROM account)
-       AND (SELECT slots = 1 OR $12 FROM account)
-     ORDER BY s.slot
+     WHERE s.account_id = (SELECT account_id FROM account WHERE slots = 1)
+       AND s.slots = 1
        FOR UPDATE
 ),
--- What each locked slot holds together with the richer ones before it.
-locked AS (
-    SELECT slot, balance, slots, sum(balance) OVER (ORDER BY balance DESC, slot) AS up_to_here
-      FROM (SELECT * FROM free UNION ALL SELECT * FROM held) either
+-- An account of several: the first slot that covers the amount alone and that nobody holds, from a random one to the
+-- last, then from slot 0 on.
+free AS (
+    SELECT found.slot, found.balance
+      FROM account,
+           (VALUES ($11), (0)) AS start (slot),
+           LATERAL (SELECT s.slot, s.balance
+                      FROM account_slots s
+                     WHERE s.account_id = account.account_id
+                       AND s.slot >= start.slot % account.slots
+                       AND s.balance >= $6
+                     ORDER BY s.slot
+                     LIMIT 1
+                       FOR UPDATE SKIP LOCKED) found
+     WHERE account.slots > 1
+     LIMIT 1
 ),
--- Decided only when no slot is missing: a decline needs the locks of all.
 payer AS (
-    SELECT sum(balance) >= $6 AS covers
-      FROM locked
-    HAVING count(*) = max(slots)
+    SELECT slot, balance FROM sole
+     UNION ALL
+    SELECT slot, balance FROM free
 ),
 -- The unique index decides the race, and the claim carries its outcome: no key is ever burnt without one.
 claim AS (
     INSERT INTO idempotency_keys (key, payment_id, status)
-    SELECT $1, $2, CASE WHEN payer.covers THEN 'succeeded' ELSE 'declined' END
+    SELECT $1, $2, CASE WHEN payer.balance >= $6 THEN 'succeeded' ELSE 'declined' END
       FROM payer, account
      WHERE account.currency = coalesce($7, account.currency)
         ON CONFLICT (key) DO NOTHING
     RETURNING payment_id, status
 ),
--- The richest slots pay first, each all it has until the amount is reached.
+-- From the locked balance: PostgreSQL first tries the row of our snapshot, and its older balance could fail the check on
+-- the slot although a deposit has covered the amount meanwhile.
 debit AS (
-    -- From the locked balance: PostgreSQL first tries the row of our snapshot, and its older balance could fail the
-    -- check on the slot although a deposit has covered the amount meanwhile.
     UPDATE account_slots
-       SET balance = greatest(locked.up_to_here - $6, 0)
-      FROM locked, account, claim
-     WHERE account_slots.account_id = account.account_id
-       AND account_slots.slot = locked.slot
-       AND locked.up_to_here - locked.balance < $6
-       AND claim.status = 'succeeded'
+       SET balance = (SELECT balance FROM payer) - $6
+     WHERE account_id = (SELECT account_id FROM account)
+       AND slot = (SELECT slot FROM payer)
+       AND EXISTS (SELECT FROM claim WHERE status = 'succeeded')
 ),
 payment AS (
     INSERT INTO payments (id, tenant_id, account_id, from_default, recipient_id, amount, currency, status)
@@ -114,15 +110,17 @@ UNION ALL
 SELECT 'found', id, tenant_id, account_id, from_default, recipient_id, amount, currency, status, created_at
   FROM existing
 UNION ALL
-SELECT refusal, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-  FROM (
-    SELECT CASE
-             WHEN NOT EXISTS (SELECT FROM caller) THEN 'unknown_caller'
-             WHEN NOT EXISTS (SELECT FROM admitted) THEN 'nonce_reused'
-             WHEN EXISTS (SELECT FROM existing) THEN NULL
-             WHEN NOT EXISTS (SELECT FROM account) THEN 'unknown_account'
-             WHEN (SELECT currency FROM account) <> $7 THEN 'currency_mismatch'
-             WHEN NOT EXISTS (SELECT FROM payer) THEN 'undecided'
-           END AS refusal
-  ) refused
- WHERE refusal IS NOT NULL
+SELECT CASE
+         WHEN caller.id IS NULL THEN 'unknown_caller'
+         WHEN admitted.id IS NULL THEN 'nonce_reused'
+         WHEN account.account_id IS NULL THEN 'unknown_account'
+         WHEN account.currency <> $7 THEN 'currency_mismatch'
+         ELSE 'undecided'
+       END, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+  FROM (SELECT) refused
+  LEFT JOIN caller ON true
+  LEFT JOIN admitted ON true
+  LEFT JOIN account ON true
+  LEFT JOIN payer ON true
+ WHERE NOT EXISTS (SELECT FROM existing)
+   AND (payer.slot IS NULL OR account.currency <> $7)

@@ -1,8 +1,8 @@
 -- One payment without an idempotency key, for internal adjustments: debit and payment in one statement and one commit.
--- Where the money comes from is decided as in create_payment.sql; `undecided` as well.
+-- What pays is decided as in create_payment.sql; `undecided` as well: create_payment_unkeyed_from_all_slots.sql decides.
 --   $1 payment id   $2 tenant   $3 account or null: the tenant's default
 --   $4 recipient    $5 amount in minor units   $6 currency or null: the account's
---   $7 the slot to begin with, when the account has several   $8 whether to lock all of them
+--   $7 the slot to begin with, when the account has several
 WITH tenant AS (
     SELECT t.id, t.default_account_id
       FROM tenants t
@@ -15,61 +15,61 @@ account AS (
        AND s.tenant_id = (SELECT id FROM tenant)
        AND s.slot = 0
 ),
-free AS (
-    SELECT s.slot, s.balance, 1 AS slots
+sole AS (
+    SELECT s.slot, s.balance
       FROM account_slots s
-     WHERE s.account_id = (SELECT account_id FROM account)
-       AND (SELECT slots > 1 AND NOT $8 FROM account)
-       AND s.balance >= $5
-     ORDER BY (s.slot + $7) % s.slots
-     LIMIT 1
-       FOR UPDATE SKIP LOCKED
-),
-held AS (
-    SELECT s.slot, s.balance, s.slots
-      FROM account_slots s
-     WHERE s.account_id = (SELECT account_id FROM account)
-       AND (SELECT slots = 1 OR $8 FROM account)
-     ORDER BY s.slot
+     WHERE s.account_id = (SELECT account_id FROM account WHERE slots = 1)
+       AND s.slots = 1
        FOR UPDATE
 ),
-locked AS (
-    SELECT slot, balance, slots, sum(balance) OVER (ORDER BY balance DESC, slot) AS up_to_here
-      FROM (SELECT * FROM free UNION ALL SELECT * FROM held) either
+free AS (
+    SELECT found.slot, found.balance
+      FROM account,
+           (VALUES ($7), (0)) AS start (slot),
+           LATERAL (SELECT s.slot, s.balance
+                      FROM account_slots s
+                     WHERE s.account_id = account.account_id
+                       AND s.slot >= start.slot % account.slots
+                       AND s.balance >= $5
+                     ORDER BY s.slot
+                     LIMIT 1
+                       FOR UPDATE SKIP LOCKED) found
+     WHERE account.slots > 1
+     LIMIT 1
 ),
 payer AS (
-    SELECT sum(balance) >= $5 AS covers
-      FROM locked
-    HAVING count(*) = max(slots)
+    SELECT slot, balance FROM sole
+     UNION ALL
+    SELECT slot, balance FROM free
 ),
 payment AS (
     INSERT INTO payments (id, tenant_id, account_id, from_default, recipient_id, amount, currency, status)
     SELECT $1, $2, account.account_id,
            account.account_id IS NOT DISTINCT FROM (SELECT default_account_id FROM tenant),
-           $4, $5, account.currency, CASE WHEN payer.covers THEN 'succeeded' ELSE 'declined' END
+           $4, $5, account.currency, CASE WHEN payer.balance >= $5 THEN 'succeeded' ELSE 'declined' END
       FROM payer, account
      WHERE account.currency = coalesce($6, account.currency)
     RETURNING *
 ),
 debit AS (
     UPDATE account_slots
-       SET balance = greatest(locked.up_to_here - $5, 0)
-      FROM locked, account, payment
-     WHERE account_slots.account_id = account.account_id
-       AND account_slots.slot = locked.slot
-       AND locked.up_to_here - locked.balance < $5
-       AND payment.status = 'succeeded'
+       SET balance = (SELECT balance FROM payer) - $5
+     WHERE account_id = (SELECT account_id FROM account)
+       AND slot = (SELECT slot FROM payer)
+       AND EXISTS (SELECT FROM payment WHERE status = 'succeeded')
 )
 SELECT 'created' AS result, id, tenant_id, account_id, from_default, recipient_id, amount, currency, status, created_at
   FROM payment
 UNION ALL
-SELECT refusal, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-  FROM (
-    SELECT CASE
-             WHEN NOT EXISTS (SELECT FROM tenant) THEN 'unknown_caller'
-             WHEN NOT EXISTS (SELECT FROM account) THEN 'unknown_account'
-             WHEN (SELECT currency FROM account) <> $6 THEN 'currency_mismatch'
-             WHEN NOT EXISTS (SELECT FROM payer) THEN 'undecided'
-           END AS refusal
-  ) refused
- WHERE refusal IS NOT NULL
+SELECT CASE
+         WHEN tenant.id IS NULL THEN 'unknown_caller'
+         WHEN account.account_id IS NULL THEN 'unknown_account'
+         WHEN account.currency <> $6 THEN 'currency_mismatch'
+         ELSE 'undecided'
+       END, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+  FROM (SELECT) refused
+  LEFT JOIN tenant ON true
+  LEFT JOIN account ON true
+  LEFT JOIN payer ON true
+ WHERE payer.slot IS NULL
+    OR account.currency <> $6

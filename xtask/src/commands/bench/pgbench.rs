@@ -66,7 +66,6 @@ pub(crate) fn with_values(key: &str, payment: &str, account: &str, amount: &str)
         "NULL::uuid".to_owned(),
         recipient(),
         "0".to_owned(),
-        "false".to_owned(),
     ];
     let lines = STATEMENT.lines().filter(|line| !line.trim_start().starts_with("--"));
     let mut statement = lines.collect::<Vec<_>>().join("\n");
