@@ -82,7 +82,8 @@ impl Connector {
             .keepalives_interval(TCP_USER_TIMEOUT)
             .keepalives_retries(2);
         if login.prepared_statements {
-            let options = config.get_options().map_or_else(|| KEEP_PLANS.to_owned(), |own| format!("{KEEP_PLANS} {own}"));
+            let options =
+                config.get_options().map_or_else(|| KEEP_PLANS.to_owned(), |own| format!("{KEEP_PLANS} {own}"));
             config.options(options);
         }
         let tls = match config.get_ssl_mode() {

@@ -24,8 +24,7 @@ impl CreatePayment for PostgresLedger {
     ) -> Result<LedgerAnswer, LedgerError> {
         let settled = match idempotency {
             Idempotency::Keyed(key) => {
-                let operation = KeyedPayment::new(key.stored(caller.tenant), caller, withdrawal);
-                self.executor.execute(&operation, invocation).await?
+                self.create_keyed(key.stored(caller.tenant), caller, withdrawal, invocation).await?
             }
             Idempotency::Unkeyed => {
                 let operation = UnkeyedPayment::new(PaymentId(Uuid::now_v7()), caller, withdrawal);
@@ -36,6 +35,27 @@ impl CreatePayment for PostgresLedger {
             Settled::Done(answer) => answer,
             Settled::Busy => LedgerAnswer::InProgress,
         })
+    }
+}
+
+impl PostgresLedger {
+    /// A payment with a key. What this process has seen settled is looked up first: a replay then costs neither the claim's
+    /// plan nor its set-up.
+    async fn create_keyed(
+        &self,
+        key: StoredKey,
+        caller: &Caller,
+        withdrawal: &Withdrawal,
+        invocation: &Invocation,
+    ) -> Result<Settled<LedgerAnswer>, LedgerError> {
+        let payment = key.payment_id();
+        let seen_settled = self.recently_settled.contains(payment);
+        let operation = KeyedPayment::new(key, caller, withdrawal, seen_settled);
+        let settled = self.executor.execute(&operation, invocation).await?;
+        if let Settled::Done(LedgerAnswer::Created(_) | LedgerAnswer::Found(_)) = settled {
+            self.recently_settled.remember(payment);
+        }
+        Ok(settled)
     }
 }
 
@@ -112,15 +132,17 @@ struct KeyedPayment {
     parameters: Parameters,
     admission: Admission,
     first_slot: i32,
+    seen_settled: bool,
 }
 
 impl KeyedPayment {
-    fn new(key: StoredKey, caller: &Caller, withdrawal: &Withdrawal) -> Self {
+    fn new(key: StoredKey, caller: &Caller, withdrawal: &Withdrawal, seen_settled: bool) -> Self {
         Self {
             key: key.0,
             parameters: Parameters::new(key.payment_id(), caller, withdrawal),
             admission: Admission::new(caller),
             first_slot: first_slot(),
+            seen_settled,
         }
     }
 
@@ -150,6 +172,10 @@ impl IdempotentOperation for KeyedPayment {
             sql: include_str!("sql/create_payment_from_all_slots.sql"),
             parameters: self.typed(),
         }))
+    }
+
+    fn is_probably_settled(&self) -> bool {
+        self.seen_settled
     }
 
     fn look_up(&self) -> Statement<'_> {
@@ -215,6 +241,7 @@ fn second_look<'a>(p: &'a Parameters, admission: &'a Admission) -> Statement<'a>
         parameters: vec![
             (&p.tenant, Type::UUID),
             (&p.payment, Type::UUID),
+            (&admission.version, Type::INT8),
             (&admission.nonce, Type::UUID),
             (&admission.call, Type::UUID),
         ],

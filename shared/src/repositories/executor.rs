@@ -40,6 +40,12 @@ pub trait IdempotentOperation: Sync {
         Ok(None)
     }
 
+    /// Whether the operation was probably settled before: then the look-up is sent first, and the claim only if that finds
+    /// nothing. A hint; whatever it says, the answer is the same.
+    fn is_probably_settled(&self) -> bool {
+        false
+    }
+
     /// Looks the settled operation up; no row means that there is none. Sent after the claim, so that its snapshot sees a rival.
     fn look_up(&self) -> Statement<'_>;
 
@@ -116,6 +122,11 @@ impl Executor {
         operation: &O,
         invocation: &Invocation,
     ) -> Result<Settled<O::Answer>, Failure> {
+        if operation.is_probably_settled()
+            && let Some(settled) = self.look_up(operation, invocation).await?
+        {
+            return Ok(settled);
+        }
         let otherwise = match self.claim(operation, invocation).await {
             Ok(Some(row)) => return Ok(Settled::Done(operation.answer(&row)?)),
             Ok(None) => Err(Failure::RivalVanished),
@@ -125,11 +136,20 @@ impl Executor {
         };
         invocation.count_lost_race();
         // The claim's snapshot is older than the rival's commit: only a fresh statement sees what the rival did.
+        self.look_up(operation, invocation).await?.map_or(otherwise, Ok)
+    }
+
+    /// What was done before, if anything.
+    async fn look_up<O: IdempotentOperation>(
+        &self,
+        operation: &O,
+        invocation: &Invocation,
+    ) -> Result<Option<Settled<O::Answer>>, Failure> {
         let rows = match self.database.run(&operation.look_up(), invocation).await {
-            Err(failure) if failure.is_lock_timeout() => return Ok(Settled::Busy),
+            Err(failure) if failure.is_lock_timeout() => return Ok(Some(Settled::Busy)),
             rows => rows?,
         };
-        rows.first().map_or(otherwise, |row| Ok(Settled::Done(operation.answer(row)?)))
+        rows.first().map(|row| Ok(Settled::Done(operation.answer(row)?))).transpose()
     }
 
     /// The row of the claim, exact where the first one decided nothing.

@@ -13,6 +13,7 @@ mod get_payment;
 mod password;
 mod payment_row;
 mod purge_expired_keys;
+mod recently_settled;
 mod tls;
 
 #[cfg(feature = "migrations")]
@@ -24,16 +25,21 @@ pub use executor::{Executor, IdempotentOperation, Settled};
 pub use failure::RowError;
 pub use password::PasswordSource;
 
+use std::sync::Arc;
+
+use recently_settled::RecentlySettled;
+
 /// The ledger on a PostgreSQL database; implements every port.
 #[derive(Clone, Debug)]
 pub struct PostgresLedger {
     executor: Executor,
+    recently_settled: Arc<RecentlySettled>,
 }
 
 impl PostgresLedger {
     /// The ledger on that database.
     #[must_use]
     pub fn new(database: Database) -> Self {
-        Self { executor: Executor::new(database) }
+        Self { executor: Executor::new(database), recently_settled: Arc::new(RecentlySettled::new()) }
     }
 }

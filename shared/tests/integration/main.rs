@@ -40,6 +40,7 @@ mod properties;
 mod proxy;
 mod purge_expired_keys;
 mod races;
+mod recently_settled;
 mod replay_runs_no_business_logic;
 mod round_trips;
 mod signatures;
