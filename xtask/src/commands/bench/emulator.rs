@@ -21,8 +21,8 @@ use crate::stack::lambda_apis::LambdaApis;
 use crate::tools::pypi;
 use crate::workspace;
 
-/// Processes of each function: as many as `cargo xtask dev` allows itself.
-const PROCESSES: usize = 10;
+/// Processes of each function: one for each connection, as Lambda would have, with one connection to the database each.
+const PROCESSES: usize = CONNECTIONS as usize;
 const PAYING: &str = "create_payment";
 const HELLO: &str = "hello_world";
 
