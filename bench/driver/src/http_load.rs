@@ -22,6 +22,9 @@ pub(crate) struct Arguments {
     /// Where the API answers
     #[arg(long)]
     address: SocketAddr,
+    /// What is posted to
+    #[arg(long, default_value = "/api/v1/payments")]
+    path: String,
     /// What the load does
     #[arg(long, value_enum)]
     kind: Kind,
@@ -52,6 +55,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Measured> {
 struct Client {
     sender: SendRequest<Full<Bytes>>,
     host: String,
+    path: String,
     signer: Option<Signer>,
     wishes: Wishes,
 }
@@ -65,7 +69,8 @@ impl Client {
         let signer = arguments.master_secret.as_deref().map(signer).transpose()?;
         let plan = &arguments.plan;
         let wishes = Wishes::new(arguments.kind, plan.accounts, number, plan.connections);
-        Ok(Self { sender, host: arguments.address.to_string(), signer, wishes })
+        let (host, path) = (arguments.address.to_string(), arguments.path.clone());
+        Ok(Self { sender, host, path, signer, wishes })
     }
 
     async fn pay(&mut self, wish: Wish) -> Result<String> {
@@ -80,7 +85,7 @@ impl Client {
 
     fn request(&self, wish: Wish) -> Result<Request<Full<Bytes>>> {
         let body = format!(r#"{{"amount":1,"recipient_id":"{RECIPIENT}","account_id":"{}"}}"#, wish.account);
-        let mut request = Request::post("/api/v1/payments")
+        let mut request = Request::post(&self.path)
             .header("Host", &self.host)
             .header("Content-Type", "application/json")
             .header("Idempotency-Key", wish.key.to_string());

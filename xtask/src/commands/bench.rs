@@ -5,6 +5,7 @@
 mod cold_start;
 mod direct;
 mod driver;
+mod emulator;
 mod explain;
 mod growth;
 mod network;
@@ -55,6 +56,8 @@ enum Part {
     RoundTrips,
     /// The function beside hello world
     ColdStart,
+    /// The functions behind `cargo lambda watch`
+    Emulator,
     /// Payments while old keys are deleted
     Purge,
     /// Payments on tables with many keys
@@ -63,12 +66,13 @@ enum Part {
     Explain,
 }
 
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     Part::Direct,
     Part::Http,
     Part::Network,
     Part::RoundTrips,
     Part::ColdStart,
+    Part::Emulator,
     Part::Purge,
     Part::Growth,
     Part::Explain,
@@ -154,6 +158,7 @@ fn measure(part: Part, stage: &Stage) -> BoxFuture<'_, Result<Found>> {
         Part::Network => Box::pin(network::run(stage)),
         Part::RoundTrips => Box::pin(round_trips::run(stage)),
         Part::ColdStart => Box::pin(cold_start::run(stage)),
+        Part::Emulator => Box::pin(emulator::run(stage)),
         Part::Purge => Box::pin(purge::run(stage)),
         Part::Growth => Box::pin(growth::run(stage)),
         Part::Explain => Box::pin(explain::run(stage)),

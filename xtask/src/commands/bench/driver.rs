@@ -16,6 +16,9 @@ use super::servers::Server;
 use super::stage::ACCOUNTS;
 use crate::stack::functions::LOCAL_MASTER_SECRETS;
 
+/// Where payments are made.
+pub(crate) const PAYMENTS: &str = "/api/v1/payments";
+
 /// What a load does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -89,9 +92,21 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// Load over HTTP.
+    /// Load over HTTP on the API.
     pub(crate) async fn http(&self, address: SocketAddr, kind: Kind, signed: bool, connections: u32) -> Result<Load> {
-        let mut arguments = vec!["http".to_owned(), "--address".to_owned(), address.to_string()];
+        self.http_at(address, PAYMENTS, kind, signed, connections).await
+    }
+
+    /// The same on another path.
+    pub(crate) async fn http_at(
+        &self,
+        address: SocketAddr,
+        path: &str,
+        kind: Kind,
+        signed: bool,
+        connections: u32,
+    ) -> Result<Load> {
+        let mut arguments = ["http", "--address", &address.to_string(), "--path", path].map(str::to_owned).to_vec();
         if signed {
             arguments.extend(["--master-secret".to_owned(), LOCAL_MASTER_SECRETS.to_owned()]);
         }

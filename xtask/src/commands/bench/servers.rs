@@ -67,7 +67,7 @@ async fn course(name: &'static str, program: &Path, url: &str, pool: u32) -> Res
 }
 
 /// What it logs is written and thrown away: a disk that fills with it would be measured, too.
-fn silent(program: &Path) -> Command {
+pub(crate) fn silent(program: &Path) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", "exec \"$0\" >/dev/null"]).arg(program);
     command
