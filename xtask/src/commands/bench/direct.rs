@@ -90,21 +90,33 @@ async fn same_statement(stage: &Stage) -> Result<Found> {
     Ok(found)
 }
 
-async fn replays(stage: &Stage) -> Result<[Row; 2]> {
+async fn replays(stage: &Stage) -> Result<[Row; 4]> {
+    for protocol in [Protocol::Prepared, Protocol::Extended] {
+        pgbench::run(stage, &pgbench::replay(stage, protocol)).await?;
+    }
     let subjects = [
         Payer::Ours(Kind::Replay, true),
         Payer::Ours(Kind::Spread, true),
         Payer::Ours(Kind::Replay, false),
         Payer::Ours(Kind::Spread, false),
+        Payer::Pgbench(pgbench::replay(stage, Protocol::Prepared)),
+        Payer::Pgbench(pgbench::product(stage, Protocol::Prepared)),
+        Payer::Pgbench(pgbench::replay(stage, Protocol::Extended)),
+        Payer::Pgbench(pgbench::product(stage, Protocol::Extended)),
     ];
-    let measured = samples(stage, "settled replays and new payments, prepared and planned each time", subjects).await?;
-    let [replay, new, replay_unnamed, new_unnamed] = &measured[..] else {
+    let what = "settled replays and new payments, prepared and planned each time, ours and pgbench";
+    let measured = samples(stage, what, subjects).await?;
+    let [replay, new, replay_unnamed, new_unnamed, claim, claim_new, claim_unnamed, claim_new_unnamed] = &measured[..]
+    else {
         anyhow::bail!("a subject was not measured");
     };
+    let target = Target::AtLeast(3.0);
     let row = |name, replay, new, target| Row::new(name, "answers/s", replay, new, target);
     Ok([
-        row("settled replay, beside new payment", replay, new, Target::AtLeast(3.0)),
-        row("settled replay, beside new payment, planned each time", replay_unnamed, new_unnamed, Target::None),
+        row("settled replay, beside new payment, prepared", replay, new, target),
+        row("settled replay, beside new payment, planned each time", replay_unnamed, new_unnamed, target),
+        row("settled replay by the claim, pgbench, prepared", claim, claim_new, Target::None),
+        row("settled replay by the claim, pgbench, planned each time", claim_unnamed, claim_new_unnamed, Target::None),
     ])
 }
 

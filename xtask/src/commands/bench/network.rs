@@ -18,6 +18,8 @@ use crate::tools;
 
 const PROXY: &str = "database";
 const PINGS: usize = 200;
+/// So few that no processor is busy: what is left is the way to the database.
+const FEW_CLIENTS: u32 = 4;
 
 /// Measures.
 pub(crate) async fn run(stage: &Stage) -> Result<Found> {
@@ -48,6 +50,10 @@ pub(crate) async fn run(stage: &Stage) -> Result<Found> {
     let one = |value: f64| Samples::from_iter([value]);
     found.rows.push(Row::new("round trip with the delay, beside without", "ms", &one(far), &one(near), Target::None));
     let (driver, kind) = (&stage.driver, Kind::Spread);
+    let [ours, go, _] = &servers;
+    let loads = [ours, go].map(|server| HttpLoad { driver, server, kind, connections: FEW_CLIENTS });
+    let what = format!("spread with +1 ms and {FEW_CLIENTS} clients (ours, Go)");
+    let few_clients = in_turn(&what, stage.pace.rounds, &loads).await?;
     let loads = servers.each_ref().map(|server| HttpLoad { driver, server, kind, connections: CONNECTIONS });
     let what = "spread with +1 ms (ours, Go, Go with a pool of 4)";
     let [ours, go, few] = &in_turn(what, stage.pace.rounds, &loads).await?[..] else {
@@ -61,6 +67,10 @@ pub(crate) async fn run(stage: &Stage) -> Result<Found> {
         &Load::throughputs(go),
         Target::AtLeast(3.0),
     ));
+    if let [ours, go] = &few_clients[..] {
+        let (ours, go) = (Load::throughputs(ours), Load::throughputs(go));
+        found.rows.push(Row::new(format!("{name}, {FEW_CLIENTS} clients"), "answers/s", &ours, &go, Target::None));
+    }
     let (ours_rate, few_rate) = (Load::throughputs(ours), Load::throughputs(few));
     found.rows.push(Row::new(format!("{name}, pool of 4"), "answers/s", &ours_rate, &few_rate, Target::None));
     found.figures.insert(

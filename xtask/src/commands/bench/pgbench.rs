@@ -9,6 +9,8 @@ use anyhow::{Context, Result, ensure};
 use super::stage::{ACCOUNTS, CONNECTIONS, STACK, Stage, account, recipient, tenant};
 use crate::workspace;
 
+/// Keys that are replayed.
+const SETTLED_KEYS: u32 = 1_000;
 const STATEMENT: &str = include_str!("../../../../shared/src/repositories/sql/create_payment.sql");
 
 /// How statements are sent.
@@ -44,6 +46,17 @@ pub(crate) fn product(stage: &Stage, protocol: Protocol) -> Script {
     );
     let accounts = (1, ACCOUNTS);
     Script { name: "product", text, url: stage.app_url.clone(), protocol, clients: CONNECTIONS, accounts }
+}
+
+/// The product's statement for a few settled keys, again and again: a replay as a process answers it that has not seen the
+/// payment before. The first run settles them.
+pub(crate) fn replay(stage: &Stage, protocol: Protocol) -> Script {
+    let text = format!(
+        "\\set key random(:first, :last)\n{};\n",
+        with_values("md5(:key::text || 'settled')::uuid", "md5(:key::text || 'paid')::uuid", &account(":key"), "1")
+    );
+    let accounts = (1, SETTLED_KEYS);
+    Script { name: "replay", text, url: stage.app_url.clone(), protocol, clients: CONNECTIONS, accounts }
 }
 
 /// The course's flow from accounts of that range.
