@@ -21,7 +21,7 @@ use crate::settings::{Settings, database_config};
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    telemetry::init();
+    telemetry::init(&from_env()?);
     let settings: Settings = from_env()?;
     let database = database_config()?;
     let ledger = PostgresLedger::new(Database::new(&database)?);

@@ -42,6 +42,7 @@ mod purge_expired_keys;
 mod races;
 mod replay_runs_no_business_logic;
 mod round_trips;
+mod settings;
 mod signatures;
 mod threats;
 mod tls;
