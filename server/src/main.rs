@@ -7,6 +7,7 @@ mod refusal;
 mod request_body;
 mod route;
 mod settings;
+mod workers;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use tokio::net::TcpListener;
 
 use crate::api::Api;
 use crate::settings::{Settings, database_config};
+use crate::workers::Workers;
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -25,7 +27,7 @@ async fn main() -> Result<()> {
     let settings: Settings = from_env()?;
     let database = database_config()?;
     let ledger = PostgresLedger::new(Database::new(&database)?);
-    let api = Api::new(&ledger, &from_env::<AuthConfig>()?, settings.limits(&database))?;
+    let api = Api::new(&ledger, &from_env::<AuthConfig>()?, settings.limits(&database), Workers::start()?)?;
     let listener = TcpListener::bind(settings.address).await.context("cannot listen on LISTEN_ADDRESS")?;
     tracing::info!(address = %listener.local_addr()?, "listening");
     host::serve(listener, Arc::new(api), &settings, host::signal()?).await;
