@@ -3,6 +3,7 @@
 mod admission;
 mod api;
 mod host;
+mod open_files;
 mod refusal;
 mod request_body;
 mod route;
@@ -26,6 +27,7 @@ async fn main() -> Result<()> {
     telemetry::init(&from_env()?);
     let settings: Settings = from_env()?;
     let database = database_config()?;
+    open_files::require(settings.max_connections, database.pool_size)?;
     let ledger = PostgresLedger::new(Database::new(&database)?);
     let api = Api::new(&ledger, &from_env::<AuthConfig>()?, settings.limits(&database), Workers::start()?)?;
     let listener = TcpListener::bind(settings.address).await.context("cannot listen on LISTEN_ADDRESS")?;

@@ -97,6 +97,18 @@ async fn an_address_in_use_is_refused_by_the_name_of_its_variable() {
 }
 
 #[tokio::test]
+async fn more_connections_than_the_system_permits_open_files_are_refused() {
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 200 && exec \"$0\""]).arg(env!("CARGO_BIN_EXE_server"));
+    command.env("LISTEN_ADDRESS", "127.0.0.1:0").env("AUTH_MODE", "internal").env("DATABASE_URL", URL);
+
+    let output = command.env("MAX_CONNECTIONS", "150").output().unwrap();
+
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("MAX_CONNECTIONS=150") && said.contains("permits 200"), "{said}");
+}
+
+#[tokio::test]
 async fn an_empty_variable_counts_as_not_set() {
     let empty = ["POOL_SIZE", "MAX_IN_FLIGHT", "LOG_LEVEL", "DATABASE_CA_FILE", "AWS_REGION", "PREPARED_STATEMENTS"];
     let server = Server::start(&empty.map(|variable| (variable, ""))).await;
