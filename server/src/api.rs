@@ -19,6 +19,7 @@ use crate::admission::{Admission, Admitted};
 use crate::refusal::Refusal;
 use crate::request_body;
 use crate::route::Route;
+use crate::workers::Workers;
 
 /// What bounds a request.
 #[derive(Clone, Copy)]
@@ -35,18 +36,25 @@ pub(crate) struct Api {
     find: FindPaymentHandler<PostgresLedger>,
     get: GetPaymentHandler<PostgresLedger>,
     admission: Admission,
+    workers: Workers,
     time: Duration,
 }
 
 impl Api {
     /// The API on a ledger.
-    pub(crate) fn new(ledger: &PostgresLedger, auth: &AuthConfig, limits: Limits) -> Result<Self, AuthConfigError> {
+    pub(crate) fn new(
+        ledger: &PostgresLedger,
+        auth: &AuthConfig,
+        limits: Limits,
+        workers: Workers,
+    ) -> Result<Self, AuthConfigError> {
         let look_up = || LookUpPayment::new(ledger.clone());
         Ok(Self {
             create: CreatePaymentHandler::new(auth.authenticator()?, WithdrawIdempotent::new(ledger.clone())),
             find: FindPaymentHandler::new(auth.authenticator()?, look_up()),
             get: GetPaymentHandler::new(auth.authenticator()?, look_up()),
             admission: Admission::new(limits.in_flight),
+            workers,
             time: limits.time,
         })
     }
@@ -76,8 +84,9 @@ impl Api {
         invocation: Invocation,
         place: Admitted,
     ) -> Response<Bytes> {
-        let task = tokio::spawn(async move {
-            let response = self.dispatch(request, &invocation).await;
+        let api = Arc::clone(&self);
+        let task = self.workers.spawn(async move {
+            let response = api.dispatch(request, &invocation).await;
             drop(place);
             response
         });

@@ -8,6 +8,8 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+#[cfg(target_os = "linux")]
+use rustix::net::sockopt::set_tcp_user_timeout;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal as listen};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -47,7 +49,7 @@ pub(crate) async fn serve(
     let graceful = GracefulShutdown::new();
     let name = tokio::select! {
         name = stop => name,
-        () = accept(&listener, &api, settings.max_connections, &graceful) => "the end of all connections",
+        () = accept(&listener, &api, settings, &graceful) => "the end of all connections",
     };
     tracing::info!(signal = name, "stopping");
     drop(listener);
@@ -62,12 +64,15 @@ pub(crate) async fn serve(
     }
 }
 
-async fn accept(listener: &TcpListener, api: &Arc<Api>, max_connections: usize, graceful: &GracefulShutdown) {
-    let places = Arc::new(Semaphore::new(max_connections));
+async fn accept(listener: &TcpListener, api: &Arc<Api>, settings: &Settings, graceful: &GracefulShutdown) {
+    let places = Arc::new(Semaphore::new(settings.max_connections));
     // The semaphore is never closed.
     while let Ok(place) = Arc::clone(&places).acquire_owned().await {
         match listener.accept().await {
-            Ok((stream, _)) => carry(stream, Arc::clone(api), graceful, place),
+            Ok((stream, _)) => {
+                prepare(&stream, settings.request_timeout());
+                carry(stream, Arc::clone(api), graceful, place);
+            }
             Err(error) => {
                 tracing::warn!(cause = ?error, "cannot accept a connection");
                 sleep(ACCEPT_PAUSE).await;
@@ -76,11 +81,22 @@ async fn accept(listener: &TcpListener, api: &Arc<Api>, max_connections: usize, 
     }
 }
 
-fn carry(stream: TcpStream, api: Arc<Api>, graceful: &GracefulShutdown, place: OwnedSemaphorePermit) {
+/// What the system is asked to do for a connection; one that it cannot do it for is served all the same.
+fn prepare(stream: &TcpStream, patience: Duration) {
     // An answer is one small packet; it must not wait for the client's acknowledgement of the one before.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(cause = ?error, "a connection keeps its delay");
     }
+    // A client that takes no answer, gone or not reading, would hold its place for ever.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = set_tcp_user_timeout(stream, u32::try_from(patience.as_millis()).unwrap_or(u32::MAX)) {
+        tracing::debug!(cause = ?error, "a connection may stall");
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = patience;
+}
+
+fn carry(stream: TcpStream, api: Arc<Api>, graceful: &GracefulShutdown, place: OwnedSemaphorePermit) {
     let service = service_fn(move |request| Arc::clone(&api).answer(request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

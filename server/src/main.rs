@@ -3,10 +3,12 @@
 mod admission;
 mod api;
 mod host;
+mod open_files;
 mod refusal;
 mod request_body;
 mod route;
 mod settings;
+mod workers;
 
 use std::sync::Arc;
 
@@ -18,14 +20,16 @@ use tokio::net::TcpListener;
 
 use crate::api::Api;
 use crate::settings::{Settings, database_config};
+use crate::workers::Workers;
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    telemetry::init();
+    telemetry::init(&from_env()?);
     let settings: Settings = from_env()?;
     let database = database_config()?;
+    open_files::require(settings.max_connections, database.pool_size)?;
     let ledger = PostgresLedger::new(Database::new(&database)?);
-    let api = Api::new(&ledger, &from_env::<AuthConfig>()?, settings.limits(&database))?;
+    let api = Api::new(&ledger, &from_env::<AuthConfig>()?, settings.limits(&database), Workers::start()?)?;
     let listener = TcpListener::bind(settings.address).await.context("cannot listen on LISTEN_ADDRESS")?;
     tracing::info!(address = %listener.local_addr()?, "listening");
     host::serve(listener, Arc::new(api), &settings, host::signal()?).await;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use confique::{Config, Layer as _};
-use payments::config::DatabaseConfig;
+use payments::config::{DatabaseConfig, SettingsError, from_env_or, values};
 
 use crate::api::Limits;
 
@@ -19,14 +19,15 @@ pub(crate) struct Settings {
     /// Where to listen, plain HTTP.
     #[config(env = "LISTEN_ADDRESS", default = "127.0.0.1:8080")]
     pub(crate) address: SocketAddr,
-    /// Open connections of clients; further ones wait in the system's queue.
-    #[config(env = "MAX_CONNECTIONS", default = 1024)]
+    /// Open connections of clients, 1 to 100,000; further ones wait in the system's queue.
+    #[config(env = "MAX_CONNECTIONS", default = 1024, deserialize_with = values::within::<1, 100_000, _, _>)]
     pub(crate) max_connections: usize,
-    /// Requests at work at once; further ones are answered 503. By default four for each connection of the pool.
-    #[config(env = "MAX_IN_FLIGHT")]
+    /// Requests at work at once, 1 to 100,000; further ones are answered 503. By default four for each connection of the
+    /// pool.
+    #[config(env = "MAX_IN_FLIGHT", deserialize_with = values::within::<1, 100_000, _, _>)]
     pub(crate) max_in_flight: Option<usize>,
-    /// The longest time for an answer.
-    #[config(env = "REQUEST_TIMEOUT_MS", default = 9000)]
+    /// The longest time for an answer, 1,000 to 300,000: with less than half a second left no statement is sent.
+    #[config(env = "REQUEST_TIMEOUT_MS", default = 9000, deserialize_with = values::within::<1_000, 300_000, _, _>)]
     pub(crate) request_timeout_ms: u64,
 }
 
@@ -44,8 +45,8 @@ impl Settings {
 }
 
 /// The functions' settings of the database, with a larger pool by default.
-pub(crate) fn database_config() -> Result<DatabaseConfig, confique::Error> {
+pub(crate) fn database_config() -> Result<DatabaseConfig, SettingsError> {
     let mut defaults = <DatabaseConfig as Config>::Layer::empty();
     defaults.pool_size = Some(POOL_SIZE);
-    DatabaseConfig::builder().env().preloaded(defaults).load()
+    from_env_or(defaults)
 }

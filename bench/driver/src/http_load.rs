@@ -1,20 +1,24 @@
 //! Load over HTTP/1.1 with kept connections, on ours and on the references alike. Signs where it is asked to.
 
 use std::net::SocketAddr;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, ensure};
 use bytes::Bytes;
-use http::Request;
+use http::{Request, response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use payments::auth::TENANT_ID;
 use payments::auth::http_signature::{KeyId, MasterSecrets, Nonce, Signer};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use crate::load::{self, Connection, Measured, Plan};
 use crate::subjects::{Kind, RECIPIENT, TENANT, Wish, Wishes, to_settle};
+
+/// A server that bounds its connections takes more than it serves: the others wait in the system's queue.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What to send where.
 #[derive(clap::Args)]
@@ -39,7 +43,9 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: &Arguments) -> Result<Measured> {
     let mut connections = Vec::new();
     for number in 0..arguments.plan.connections {
-        connections.push(Client::connect(arguments, number).await?);
+        let mut client = Client::connect(arguments, number).await?;
+        client.require_served(PATIENCE).await.with_context(|| not_served(number, arguments.plan.connections))?;
+        connections.push(client);
     }
     if arguments.kind == Kind::Replay {
         for (number, client) in (0..).zip(&mut connections) {
@@ -50,6 +56,14 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Measured> {
         }
     }
     load::run(connections, &arguments.plan).await
+}
+
+fn not_served(number: u64, wanted: u64) -> String {
+    format!(
+        "the server serves {number} connections and leaves number {} of {wanted} without an answer: ask for fewer \
+         (--connections), or let it serve more (ours: MAX_CONNECTIONS)",
+        number + 1
+    )
 }
 
 struct Client {
@@ -75,12 +89,28 @@ impl Client {
 
     async fn pay(&mut self, wish: Wish) -> Result<String> {
         let request = self.request(wish)?;
-        self.sender.ready().await?;
+        let answer = self.exchange(request).await?;
+        let status = answer.status.as_u16();
+        Ok(if answer.headers.contains_key("idempotent-replayed") {
+            format!("{status} replayed")
+        } else {
+            status.to_string()
+        })
+    }
+
+    /// Any answer will do: it shows that this connection is served.
+    async fn require_served(&mut self, patience: Duration) -> Result<()> {
+        let request = Request::get("/").header("Host", &self.host).body(Full::default())?;
+        timeout(patience, self.exchange(request)).await.context("no answer in time")??;
+        Ok(())
+    }
+
+    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Result<response::Parts> {
+        self.sender.ready().await.context("the server has closed the connection")?;
         let response = self.sender.send_request(request).await.context("no answer")?;
-        let replayed = response.headers().contains_key("idempotent-replayed");
-        let status = response.status().as_u16();
-        response.into_body().collect().await.context("the answer broke off")?;
-        Ok(if replayed { format!("{status} replayed") } else { status.to_string() })
+        let (head, body) = response.into_parts();
+        body.collect().await.context("the answer broke off")?;
+        Ok(head)
     }
 
     fn request(&self, wish: Wish) -> Result<Request<Full<Bytes>>> {
@@ -113,4 +143,54 @@ pub(crate) fn signer(master_secret: &str) -> Result<Signer> {
     let key_id = KeyId::new(TENANT, 1)?;
     let secret = master_secret.parse::<MasterSecrets>()?.issue(&key_id)?;
     Ok(Signer::new(key_id, secret))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    fn arguments(address: SocketAddr) -> Arguments {
+        let plan = Plan::few(2);
+        Arguments { address, kind: Kind::Spread, master_secret: None, plan }
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_the_server_accepts_and_does_not_serve_is_an_error_that_says_so() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let arguments = arguments(listener.local_addr().unwrap());
+        let mut client = Client::connect(&arguments, 0).await.unwrap();
+
+        let error = client.require_served(Duration::from_millis(50)).await.unwrap_err();
+
+        assert_eq!(error.to_string(), "no answer in time");
+        let told = not_served(1, 2);
+        assert!(told.contains("serves 1 connections") && told.contains("number 2 of 2"), "{told}");
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_the_server_closes_is_an_error_that_says_so() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let arguments = arguments(listener.local_addr().unwrap());
+        let mut client = Client::connect(&arguments, 0).await.unwrap();
+        let (mut served, _) = listener.accept().await.unwrap();
+        let answer = async {
+            let read = served.read(&mut [0; 1024]).await.unwrap();
+            served.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").await.unwrap();
+            read
+        };
+        let (answered, read) = tokio::join!(client.require_served(PATIENCE), answer);
+        assert!(answered.is_ok() && read > 0, "{answered:?}");
+
+        drop(served);
+        let mut outcome = client.call().await;
+        while outcome.is_ok() {
+            outcome = client.call().await;
+        }
+
+        let told = format!("{:#}", outcome.unwrap_err());
+        assert!(told.starts_with("the server has closed the connection") || told.starts_with("no answer"), "{told}");
+    }
 }

@@ -25,6 +25,14 @@ pub(crate) struct Plan {
     time_ms: u64,
 }
 
+#[cfg(test)]
+impl Plan {
+    /// So many connections, for a moment.
+    pub(crate) fn few(connections: u64) -> Self {
+        Self { connections, accounts: 1, warmup_ms: 10, time_ms: 100 }
+    }
+}
+
 /// One connection.
 pub(crate) trait Connection: Send + 'static {
     /// Sends the next request and says what was answered: a status or an outcome's name.
@@ -135,11 +143,9 @@ mod tests {
         }
     }
 
-    const PLAN: Plan = Plan { connections: 3, accounts: 1, warmup_ms: 10, time_ms: 100 };
-
     #[tokio::test]
     async fn every_answer_is_counted_once_with_its_latency() {
-        let measured = run(vec![Echo, Echo, Echo], &PLAN).await.unwrap();
+        let measured = run(vec![Echo, Echo, Echo], &Plan::few(3)).await.unwrap();
         assert_eq!(measured.outcomes.get("200"), Some(&measured.answers));
         assert!(measured.answers > 0 && measured.answers <= 3 * 50, "{measured:?}");
         assert!(measured.p50_us >= 2_000 && measured.p50_us <= measured.p99_us, "{measured:?}");
@@ -147,6 +153,6 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_that_breaks_fails_the_run() {
-        assert!(run(vec![Broken], &PLAN).await.is_err());
+        assert!(run(vec![Broken], &Plan::few(1)).await.is_err());
     }
 }

@@ -18,6 +18,7 @@ use payments::telemetry;
 use payments::use_cases::WithdrawIdempotent;
 use serde::Serialize;
 use time::OffsetDateTime;
+use tracing::level_filters::LevelFilter;
 use uuid::Uuid;
 
 use crate::http_load::signer;
@@ -75,7 +76,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Cost> {
         if arguments.signed { Authenticator::hmac(MASTER.parse::<MasterSecrets>()?) } else { Authenticator::Internal };
     let handler = CreatePaymentHandler::new(authenticator, WithdrawIdempotent::new(Paid));
     let request = request(arguments.signed)?;
-    tracing::subscriber::set_global_default(telemetry::subscriber(|| Sink))?;
+    tracing::subscriber::set_global_default(telemetry::subscriber(|| Sink, LevelFilter::INFO))?;
     let started = Instant::now();
     for _ in 0..arguments.requests {
         let invocation = Invocation::new("00000000-0000-0000-0000-000000000000".to_owned(), Duration::from_secs(9));

@@ -1,16 +1,17 @@
 //! The function behind `GET /api/v1/payments/{payment_id}`: composition only.
 
+use anyhow::{Error, Result};
 use payments::config::{AuthConfig, DatabaseConfig, from_env};
 use payments::handlers::GetPaymentHandler;
-use payments::hosts::lambda::{Error, run_http};
+use payments::hosts::lambda::run_http;
 use payments::repositories::{Database, PostgresLedger};
 use payments::telemetry;
 use payments::use_cases::LookUpPayment;
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Error> {
-    telemetry::init();
+async fn main() -> Result<()> {
+    telemetry::init(&from_env()?);
     let authenticator = from_env::<AuthConfig>()?.authenticator()?;
     let ledger = PostgresLedger::new(Database::new(&from_env::<DatabaseConfig>()?)?);
-    run_http(GetPaymentHandler::new(authenticator, LookUpPayment::new(ledger))).await
+    run_http(GetPaymentHandler::new(authenticator, LookUpPayment::new(ledger))).await.map_err(Error::from_boxed)
 }

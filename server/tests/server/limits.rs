@@ -1,6 +1,11 @@
 //! What bounds the work in hand.
 
+use std::io::{ErrorKind, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
 use reqwest::{Body, Method};
+use tokio::time::timeout;
 
 use crate::support::{Answer, Server};
 
@@ -48,4 +53,24 @@ async fn a_wait_for_a_connection_ends_in_503() {
     server.release_payments().await;
     assert_eq!(Answer::of(first.await.unwrap().unwrap()).await.status, 200);
     assert_eq!(server.balance().await, 7_500);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_client_that_takes_no_answers_loses_its_place() {
+    let server = Server::start(&[("MAX_CONNECTIONS", "1"), ("REQUEST_TIMEOUT_MS", "1000")]).await;
+    let stalling = TcpStream::connect(server.address()).unwrap();
+    // Requests without end, and nothing is read: at some time neither side can send any more.
+    let fill = tokio::task::spawn_blocking(move || {
+        let requests = "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n".repeat(1_000);
+        let error = std::iter::repeat_with(|| (&stalling).write_all(requests.as_bytes())).find_map(Result::err);
+        error.map(|error| error.kind())
+    });
+
+    // It waits in the system's queue until the place is free.
+    let answer = timeout(Duration::from_secs(20), Answer::to(server.payment("k"))).await.unwrap();
+
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let ended = fill.await.unwrap();
+    assert!(matches!(ended, Some(ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)), "{ended:?}");
 }

@@ -10,5 +10,6 @@
 
 mod limits;
 mod payments;
+mod settings;
 mod stopping;
 mod support;

@@ -66,7 +66,12 @@ impl Server {
 
     /// Whether nobody listens any more.
     pub(crate) async fn refuses_connections(&self) -> bool {
-        tokio::net::TcpStream::connect(self.base_url.trim_start_matches("http://")).await.is_err()
+        tokio::net::TcpStream::connect(self.address()).await.is_err()
+    }
+
+    /// Host and port.
+    pub(crate) fn address(&self) -> &str {
+        self.base_url.trim_start_matches("http://")
     }
 
     pub(crate) async fn balance(&self) -> i64 {

@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use http::{HeaderValue, Request, Response, header};
 
 use crate::domain::{Invocation, PaymentId, StoredKey};
-use crate::telemetry::metrics::{self, Request as RequestMetrics};
+use crate::telemetry::metrics::{self, Answered, Request as RequestMetrics};
 
 use super::Problem;
 
@@ -70,7 +70,7 @@ pub async fn serve<E: Endpoint>(endpoint: &E, request: Request<Bytes>, invocatio
     response
 }
 
-/// One line in the log, and the metrics.
+/// One line, for the log and for the metrics.
 fn report<E: Endpoint>(reply: &Reply, invocation: &Invocation, latency: Duration) {
     let status = reply.response.status();
     let metrics = RequestMetrics {
@@ -82,22 +82,21 @@ fn report<E: Endpoint>(reply: &Reply, invocation: &Invocation, latency: Duration
         pool_wait_ms: milliseconds(invocation.pool_wait()),
         ambiguous_unresolved: (status.is_server_error() && invocation.had_open_outcome()).into(),
     };
-    tracing::info!(
-        function = E::NAME,
-        request_id = invocation.request_id(),
-        trace_id = invocation.trace_id(),
-        status = status.as_u16(),
-        outcome = reply.outcome,
-        stored_key = reply.key.map(tracing::field::display),
-        payment_id = reply.payment.map(tracing::field::display),
-        round_trips = metrics.round_trips,
-        retries = metrics.retries,
-        lost_races = metrics.lost_races,
-        pool_wait_ms = metrics.pool_wait_ms,
-        duration_ms = metrics.latency_ms,
-        "request"
-    );
-    metrics::request(E::NAME, reply.outcome, &metrics);
+    let answered = Answered {
+        function: E::NAME,
+        request_id: invocation.request_id(),
+        trace_id: invocation.trace_id(),
+        status: status.as_u16(),
+        outcome: reply.outcome,
+        stored_key: reply.key.map(|key| key.to_string()),
+        payment_id: reply.payment.map(|payment| payment.to_string()),
+        round_trips: metrics.round_trips,
+        retries: metrics.retries,
+        lost_races: metrics.lost_races,
+        pool_wait_ms: metrics.pool_wait_ms,
+        duration_ms: metrics.latency_ms,
+    };
+    metrics::request(&answered, &metrics);
 }
 
 /// Milliseconds to the microsecond.

@@ -32,6 +32,8 @@ const KEEP_PLANS: &str = "-c plan_cache_mode=force_generic_plan";
 /// Where and how to log in.
 pub(super) struct Login<'a> {
     pub(super) url: &'a str,
+    /// The variable that holds the URL, for whoever has to mend it.
+    pub(super) variable: &'static str,
     pub(super) iam_auth: bool,
     pub(super) region: Option<&'a str>,
     pub(super) ca_file: Option<&'a Path>,
@@ -72,7 +74,7 @@ pub(super) struct Session {
 impl Connector {
     /// A connector for a login. Opens nothing yet.
     pub(super) fn new(login: &Login<'_>) -> Result<Self, DatabaseError> {
-        let mut config: Config = login.url.parse().map_err(DatabaseError::Url)?;
+        let mut config = parse(login)?;
         tls::settle(&mut config, login.iam_auth)?;
         config
             .application_name("payments")
@@ -121,6 +123,18 @@ impl Connector {
             client
         };
         Ok(Session { client, driver, prepared: Vec::new() })
+    }
+}
+
+/// A URL without a host or a user is refused here: it would be well formed, and no connection would ever come about.
+fn parse(login: &Login<'_>) -> Result<Config, DatabaseError> {
+    // The reason is not kept: it may quote a piece of the URL, and so of a password.
+    let config: Config = login.url.parse().map_err(|_| DatabaseError::Url(login.variable))?;
+    let has_host = !config.get_hosts().is_empty() || !config.get_hostaddrs().is_empty();
+    if has_host && config.get_user().is_some_and(|user| !user.is_empty()) {
+        Ok(config)
+    } else {
+        Err(DatabaseError::Url(login.variable))
     }
 }
 

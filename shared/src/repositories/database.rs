@@ -50,9 +50,9 @@ impl fmt::Debug for Database {
 /// The settings do not describe a database.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
-    /// The URL is not a libpq connection URL.
-    #[error("the database URL is not a PostgreSQL connection URL")]
-    Url(#[source] tokio_postgres::Error),
+    /// The URL in that variable is not a libpq connection URL, or names no host or no user.
+    #[error("{0} is not usable: a URL like postgres://user@host:5432/database is needed")]
+    Url(&'static str),
     /// `sslmode=disable` beside IAM tokens.
     #[error("an IAM token must not travel in clear: sslmode=disable cannot be used with it")]
     TokenInClear,
@@ -136,6 +136,7 @@ impl Database {
 fn login(config: &DatabaseConfig) -> Login<'_> {
     Login {
         url: &config.url,
+        variable: "DATABASE_URL",
         iam_auth: config.iam_auth,
         region: config.region.as_deref(),
         ca_file: config.ca_file.as_deref(),

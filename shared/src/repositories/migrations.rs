@@ -53,6 +53,7 @@ pub enum MigrationError {
 pub async fn run(config: &MigrationConfig) -> Result<Migrated, MigrationError> {
     let connector = Connector::new(&Login {
         url: &config.owner_url,
+        variable: "OWNER_DATABASE_URL",
         iam_auth: config.iam_auth,
         region: config.region.as_deref(),
         ca_file: config.ca_file.as_deref(),

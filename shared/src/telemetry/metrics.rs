@@ -1,9 +1,11 @@
-//! Metrics in CloudWatch's embedded metric format: a log line that CloudWatch counts when it stores it.
-//! Knows names, units and dimensions; template.yaml's alarms and dashboard read them.
+//! Metrics in CloudWatch's embedded metric format: a log line that CloudWatch counts when it stores it. That of a request
+//! is its one line in the log. Knows names, units and dimensions; template.yaml's alarms and dashboard read them.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 /// The target of the events that carry metrics: their message is the line.
 pub const TARGET: &str = "metrics";
@@ -30,6 +32,38 @@ pub struct Request {
     pub ambiguous_unresolved: u32,
 }
 
+/// What the log says of one answered request.
+#[derive(Serialize)]
+pub struct Answered<'a> {
+    /// The function's name.
+    pub function: &'a str,
+    /// As in the response's header.
+    pub request_id: &'a str,
+    /// The trace, on AWS.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<&'a str>,
+    /// The HTTP status.
+    pub status: u16,
+    /// One word for what happened; the metrics are counted by it.
+    pub outcome: &'a str,
+    /// The key under which the ledger knows the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored_key: Option<String>,
+    /// The payment that the key or path stands for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payment_id: Option<String>,
+    /// Statements sent to the database.
+    pub round_trips: u32,
+    /// Further tries after a failure.
+    pub retries: u32,
+    /// Races for a key that another call won or holds.
+    pub lost_races: u32,
+    /// Waits for a connection, in milliseconds.
+    pub pool_wait_ms: f64,
+    /// From the event to the response, in milliseconds.
+    pub duration_ms: f64,
+}
+
 /// What one successful run of the purge adds to the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
@@ -42,12 +76,13 @@ pub struct Purge {
     pub purged_nonces: u64,
 }
 
-/// Emits the metrics of a request.
-pub fn request(function: &str, outcome: &str, metrics: &Request) {
-    emit(REQUEST, Outcome { function, outcome }, metrics);
+/// Emits a request's line: for a person and for CloudWatch at once, since a line costs more than what it says.
+pub fn request(answered: &Answered<'_>, metrics: &Request) {
+    let timestamp = OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default();
+    emit(REQUEST, Logged { timestamp, level: "INFO", message: "request", answered }, metrics);
 }
 
-/// Emits the metrics of a run of the purge that succeeded.
+/// Emits the line of a run of the purge that succeeded.
 pub fn purge(function: &str, metrics: &Purge) {
     emit(PURGE, Function { function }, metrics);
 }
@@ -98,8 +133,8 @@ const PURGE: &[Directive] = &[Directive {
     metrics: &[count("PurgeRuns"), count("PurgedKeys"), count("PurgedNonces")],
 }];
 
-fn emit(directives: &'static [Directive], dimensions: impl Serialize, metrics: &impl Serialize) {
-    let line = Line { aws: Aws { timestamp: now_ms(), cloud_watch_metrics: directives }, dimensions, metrics };
+fn emit(directives: &'static [Directive], said: impl Serialize, metrics: &impl Serialize) {
+    let line = Line { aws: Aws { timestamp: now_ms(), cloud_watch_metrics: directives }, said, metrics };
     match serde_json::to_string(&line) {
         Ok(line) => tracing::info!(target: TARGET, "{line}"),
         Err(error) => tracing::error!(cause = ?error, "metrics cannot be written"),
@@ -113,13 +148,14 @@ fn now_ms() -> u64 {
 
 /// A line in the embedded metric format.
 #[derive(Serialize)]
-struct Line<'a, D, M> {
-    #[serde(rename = "_aws")]
-    aws: Aws,
+struct Line<'a, S, M> {
+    /// The dimensions, and whatever else the line says.
     #[serde(flatten)]
-    dimensions: D,
+    said: S,
     #[serde(flatten)]
     metrics: &'a M,
+    #[serde(rename = "_aws")]
+    aws: Aws,
 }
 
 #[derive(Serialize)]
@@ -129,10 +165,14 @@ struct Aws {
     cloud_watch_metrics: &'static [Directive],
 }
 
+/// As every other line of the log begins.
 #[derive(Serialize)]
-struct Outcome<'a> {
-    function: &'a str,
-    outcome: &'a str,
+struct Logged<'a> {
+    timestamp: String,
+    level: &'static str,
+    message: &'static str,
+    #[serde(flatten)]
+    answered: &'a Answered<'a>,
 }
 
 #[derive(Serialize)]

@@ -5,27 +5,26 @@ mod bare;
 pub mod metrics;
 
 use tracing::Subscriber;
+use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::{FilterExt, filter_fn};
 use tracing_subscriber::fmt::{self, MakeWriter, time::UtcTime};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, Layer, Registry};
+use tracing_subscriber::{Layer, Registry};
 
-/// Starts logging to standard output. `LOG_LEVEL` names the least level shown (default `info`); metrics have no level.
-pub fn init() {
+use crate::config::LogConfig;
+
+/// Starts logging to standard output; metrics have no level.
+pub fn init(config: &LogConfig) {
     // A second call finds logging started, and that is all it wants.
-    let _ = subscriber(std::io::stdout).try_init();
+    let _ = subscriber(std::io::stdout, config.level).try_init();
 }
 
 /// What [`init`] starts, writing elsewhere: logs flat, with timestamp and level; metrics as they are.
-pub fn subscriber<W>(writer: W) -> impl Subscriber + Send + Sync
+pub fn subscriber<W>(writer: W, level: LevelFilter) -> impl Subscriber + Send + Sync
 where
     W: for<'a> MakeWriter<'a> + Clone + Send + Sync + 'static,
 {
-    let level = EnvFilter::builder()
-        .with_default_directive(tracing::Level::INFO.into())
-        .with_env_var("LOG_LEVEL")
-        .from_env_lossy();
     let logs = fmt::layer()
         .json()
         .flatten_event(true)

@@ -1,5 +1,7 @@
 //! What the functions log: one line that explains each request, and never what a client entrusted to us.
 
+use tracing::level_filters::LevelFilter;
+
 use crate::support::{Api, Fault, Log, Pay};
 
 #[tokio::test]
@@ -41,6 +43,27 @@ async fn each_request_is_one_line_with_its_outcome_round_trips_and_duration() {
     assert_eq!(line["payment_id"], paid.payment_id().to_string());
     assert!(line["duration_ms"].as_f64().unwrap() > 0.0);
     assert_eq!(line["stored_key"], requests[1]["stored_key"]);
+}
+
+#[tokio::test]
+async fn a_request_writes_one_line_whatever_the_level_since_its_metrics_have_none() {
+    for level in [LevelFilter::INFO, LevelFilter::ERROR] {
+        let (api, ledger) = Api::with_ledger().await;
+        let (log, _guard) = Log::from_level(level);
+
+        api.pay(Pay::new(ledger.t1, "k")).await.assert_executed();
+        api.get(ledger.t1, "/api/v1/payments/x").await;
+
+        let lines = log.lines();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        for line in &lines {
+            assert_eq!((&line["message"], &line["level"]), (&"request".into(), &"INFO".into()));
+            assert_eq!(line["RoundTrips"], line["round_trips"]);
+            assert_eq!(line["LatencyMs"], line["duration_ms"]);
+            assert!(line["timestamp"].as_str().unwrap().ends_with('Z') && line.get("trace_id").is_none(), "{line}");
+        }
+        assert!(lines[0].get("stored_key").is_some() && lines[1].get("stored_key").is_none());
+    }
 }
 
 #[tokio::test]

@@ -43,6 +43,7 @@ mod races;
 mod recently_settled;
 mod replay_runs_no_business_logic;
 mod round_trips;
+mod settings;
 mod signatures;
 mod threats;
 mod tls;

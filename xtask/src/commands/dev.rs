@@ -1,12 +1,13 @@
 //! `cargo xtask dev`: starts everything, shows one payment and its replay, serves until Ctrl-C.
 
-use std::fmt::Write as _;
-use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+mod env_file;
 
-use anyhow::{Context, Result};
+use std::fmt::Write as _;
+
+use anyhow::Result;
 use uuid::Uuid;
+
+use self::env_file::EnvFile;
 
 use crate::fixtures::Tenant;
 use crate::signing::{Credentials, Proof};
@@ -54,6 +55,7 @@ pub(crate) struct Arguments {
 /// Serves until it is interrupted; ends by itself only with an error, when a part dies.
 pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     let _lock = lock::take(&workspace::local().join("dev.lock"), "`cargo xtask dev`")?;
+    let env_file = EnvFile::begin(workspace::local().join("dev.env"))?;
     // A shell that has sourced dev.env names our own database, which is not running yet.
     let own = Postgres::url_at(arguments.db_port, payments::DATABASE);
     let given = std::env::var("DATABASE_URL").ok().filter(|url| !url.is_empty() && *url != own);
@@ -77,13 +79,13 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
         tenant.ensure(&stack.ledger, BALANCE).await?;
     }
     let proof = Proof::local(serving.auth_mode, DEMO.id)?;
-    let env_file = write_env(&stack, serving.auth_mode)?;
+    env_file.write(&environment(&stack, serving.auth_mode)?)?;
     let table = demo::run(stack.parts.functions.base_url(), &stack.ledger, &DEMO, &proof).await?;
     println!("\n{table}\n");
     println!("API        {}/api/v1/payments", stack.parts.functions.base_url());
     println!("database   {}", stack.parts.database.shown());
     println!("logs       {}", workspace::shown(&workspace::logs(serving.stack)));
-    println!("settings   source {env_file}");
+    println!("settings   source {}", workspace::shown(&env_file.keep()));
     println!("\nCtrl-C stops everything.");
     Err(stack.parts.broken().await)
 }
@@ -109,8 +111,8 @@ async fn database(given: Option<String>, port: u16) -> Result<Database> {
     Database::start(&binaries, &cluster).await
 }
 
-/// Writes `.local/dev.env`, readable by its owner alone, and returns its name.
-fn write_env(stack: &PaymentStack, auth_mode: AuthMode) -> Result<String> {
+/// What a shell needs to know of this stack.
+fn environment(stack: &PaymentStack, auth_mode: AuthMode) -> Result<String> {
     let mut text = format!(
         "BASE_URL={}\nDATABASE_URL='{}'\nAUTH_MODE={}\n",
         stack.parts.functions.base_url(),
@@ -130,15 +132,5 @@ fn write_env(stack: &PaymentStack, auth_mode: AuthMode) -> Result<String> {
     }
     writeln!(text, "# The functions' own, for `cargo xtask client`. Local development only: it is published.")?;
     writeln!(text, "MASTER_SECRETS={LOCAL_MASTER_SECRETS}")?;
-    let path = workspace::local().join("dev.env");
-    // A new file each time: the mode is given only at creation.
-    let _ = fs::remove_file(&path);
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&path)
-        .with_context(|| format!("cannot write {}", path.display()))?;
-    file.write_all(text.as_bytes())?;
-    Ok(workspace::shown(&path))
+    Ok(text)
 }

@@ -4,10 +4,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use reqwest::{Client, Request, Response};
+use tokio::time::sleep;
 
+use super::build_lock::Patience;
 use super::http;
 use super::process::{Process, Stop};
 use crate::workspace;
@@ -20,6 +23,7 @@ const FUNCTIONS: [&str; 5] = ["create_payment", "find_payment", "get_payment", "
 
 /// Time for the first process to start and answer.
 const START_LIMIT: Duration = Duration::from_mins(2);
+const POLL: Duration = Duration::from_millis(100);
 
 /// How callers prove who they are.
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -124,26 +128,41 @@ impl Functions {
             client.get(format!("{payments}?idempotency_key=ready")),
             client.get(format!("{payments}/00000000-0000-0000-0000-000000000000")),
         ];
-        let deadline = Instant::now() + START_LIMIT;
+        let mut patience = Patience::new(START_LIMIT, workspace::target()?);
         for probe in probes {
-            let probe = probe.build()?;
-            loop {
-                self.process.require_running()?;
-                let again = probe.try_clone().context("a probe cannot be repeated")?;
-                match client.execute(again).await {
-                    Ok(answer) if !answer.status().is_server_error() => break,
-                    _ if Instant::now() > deadline => bail!(
-                        "{} {} gives no answer; the end of {}:\n{}",
-                        probe.method(),
-                        probe.url().path(),
-                        workspace::shown(self.process.log()),
-                        super::log::tail(self.process.log(), 20)
-                    ),
-                    _ => tokio::time::sleep(Duration::from_millis(100)).await,
-                }
-            }
+            self.wait_for_answer(&client, &probe.build()?, &mut patience).await?;
         }
         Ok(())
+    }
+
+    async fn wait_for_answer(&mut self, client: &Client, probe: &Request, patience: &mut Patience) -> Result<()> {
+        loop {
+            self.process.require_running()?;
+            let again = probe.try_clone().context("a probe cannot be repeated")?;
+            match answer(client, again, patience).await {
+                Ok(answer) if !answer.status().is_server_error() => return Ok(()),
+                _ if patience.is_over() => bail!(
+                    "{} {} gives no answer; the end of {}:\n{}",
+                    probe.method(),
+                    probe.url().path(),
+                    workspace::shown(self.process.log()),
+                    super::log::tail(self.process.log(), 20)
+                ),
+                _ => sleep(POLL).await,
+            }
+        }
+    }
+}
+
+/// The emulator starts each function with a `cargo run` of its own: while another cargo builds, it waits.
+async fn answer(client: &Client, probe: Request, patience: &mut Patience) -> reqwest::Result<Response> {
+    let answer = client.execute(probe);
+    tokio::pin!(answer);
+    loop {
+        tokio::select! {
+            answer = &mut answer => return answer,
+            () = sleep(POLL) => patience.look(),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Nothing here knows a command or a tool's provenance: binaries come in as paths.
 
 pub(crate) mod broken;
+pub(crate) mod build_lock;
 pub(crate) mod dual_write;
 pub(crate) mod emulator;
 pub(crate) mod family;

@@ -1,5 +1,6 @@
 //! The real function in a process of its own, behind the runtime API that Lambda gives it: one sandbox, which can be killed.
 
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -92,12 +93,16 @@ impl Drop for Function {
     }
 }
 
-fn spawn(runtime_api: &str, database_url: &str) -> Child {
-    // Beside the tests' own binary, in target/debug.
+/// Where a function's binary lies: beside the tests' own, in target/debug.
+pub(crate) fn program(function: &str) -> PathBuf {
     let tests = std::env::current_exe().unwrap();
-    let program = tests.parent().unwrap().with_file_name("create_payment");
+    let program = tests.parent().unwrap().with_file_name(function);
     assert!(program.exists(), "{} is not built: run the tests with `cargo xtask test`", program.display());
-    Command::new(program)
+    program
+}
+
+fn spawn(runtime_api: &str, database_url: &str) -> Child {
+    Command::new(program("create_payment"))
         .env("AWS_LAMBDA_RUNTIME_API", runtime_api)
         .env("AWS_LAMBDA_FUNCTION_NAME", "create_payment")
         .env("AWS_LAMBDA_FUNCTION_VERSION", "1")

@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use serde_json::Value;
 use tracing::Dispatch;
+use tracing::level_filters::LevelFilter;
 use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -17,23 +18,20 @@ pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 static ANOTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(tracing_subscriber::registry()));
 
 impl Log {
-    /// Captures every event of any level, metrics among them.
+    /// Captures what the functions write, of any level.
     pub(crate) fn capture() -> (Self, DefaultGuard) {
-        let log = Self::default();
-        let subscriber = tracing_subscriber::fmt()
-            .json()
-            .flatten_event(true)
-            .with_max_level(tracing::Level::TRACE)
-            .with_writer(log.clone())
-            .finish();
-        let guard = Self::listen(subscriber);
-        (log, guard)
+        Self::from_level(LevelFilter::TRACE)
     }
 
-    /// Captures what the functions write.
+    /// Captures what the functions write when nothing else is asked for.
     pub(crate) fn of_functions() -> (Self, DefaultGuard) {
+        Self::from_level(LevelFilter::INFO)
+    }
+
+    /// Captures what the functions write from that level on.
+    pub(crate) fn from_level(level: LevelFilter) -> (Self, DefaultGuard) {
         let log = Self::default();
-        let guard = Self::listen(payments::telemetry::subscriber(log.clone()));
+        let guard = Self::listen(payments::telemetry::subscriber(log.clone(), level));
         (log, guard)
     }
 

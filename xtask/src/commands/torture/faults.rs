@@ -1,6 +1,6 @@
 //! The faults: lanes that strike side by side, each with dice of its own from the run's seed.
 //!
-//! A strike that could not be carried out, because another one was in its way, is not counted.
+//! A strike that could not be carried out, because another one was in its way, counts as none of its kind.
 
 mod database;
 mod duties;
@@ -9,6 +9,7 @@ mod processes;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -89,19 +90,31 @@ pub(super) const FEW: &[Lane] = &[
     (Strike::TopUp, 200..800),
 ];
 
-/// How often each kind of fault was applied.
+/// How often each kind of fault was applied, and how many strikes were not carried out.
 #[derive(Default)]
-pub(super) struct Counts(Mutex<BTreeMap<&'static str, u64>>);
+pub(super) struct Counts {
+    applied: Mutex<BTreeMap<&'static str, u64>>,
+    not_carried_out: AtomicU64,
+}
 
 impl Counts {
     /// One more, or several.
     pub(super) fn add(&self, kind: &'static str, times: u64) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(kind).or_default() += times;
+        *self.applied.lock().unwrap_or_else(PoisonError::into_inner).entry(kind).or_default() += times;
     }
 
-    /// All of them.
-    pub(super) fn all(&self) -> BTreeMap<&'static str, u64> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Every kind.
+    pub(super) fn applied(&self) -> BTreeMap<&'static str, u64> {
+        self.applied.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Strikes of any kind that something was in the way of.
+    pub(super) fn not_carried_out(&self) -> u64 {
+        self.not_carried_out.load(Relaxed)
+    }
+
+    fn add_not_carried_out(&self) {
+        self.not_carried_out.fetch_add(1, Relaxed);
     }
 }
 
@@ -188,7 +201,7 @@ async fn strike_on(
         }
         // Strikes hit each other too: what fails because of that is only not counted.
         if scene.apply(strike, &mut rng).await.is_err() {
-            scene.counts.add("not_carried_out", 1);
+            scene.counts.add_not_carried_out();
         }
     }
 }
@@ -211,5 +224,19 @@ impl Scene {
             Strike::Split => duties::split(self, rng).await,
             Strike::TopUp => duties::top_up(self, rng).await,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_carried_out_is_no_kind_of_fault() {
+        let counts = Counts::default();
+        counts.add("process_killed", 2);
+        counts.add_not_carried_out();
+        assert_eq!(counts.applied(), BTreeMap::from([("process_killed", 2)]));
+        assert_eq!(counts.not_carried_out(), 1);
     }
 }

@@ -77,7 +77,7 @@ pub(super) async fn run(tools: &Tools, plan: &Plan) -> Result<Figures> {
     let dump = reckon(&stage).await?;
     let payments: Vec<&PaymentRow> =
         dump.payments.iter().filter(|payment| under_faults.contains(&payment.recipient)).collect();
-    let mut faults = scene.counts.all();
+    let mut faults = scene.counts.applied();
     faults.insert("clock_skewed", experience.sender.skewed());
     let missing =
         faults::kinds(scene.disk.is_some()).into_iter().filter(|kind| faults.get(kind).is_none_or(|n| *n == 0));
@@ -88,6 +88,7 @@ pub(super) async fn run(tools: &Tools, plan: &Plan) -> Result<Figures> {
         payments_in_overload: dump.payments.len() - payments.len(),
         payments_wanted: plan.payments,
         faults_missing: missing.collect(),
+        not_carried_out: scene.counts.not_carried_out(),
         not_applied: stage.no_small_disk.map(|reason| ("disk_full", reason)).into_iter().collect::<BTreeMap<_, _>>(),
         slowest_outcome_after_faults: seconds(slowest_ms.saturating_sub(experience.healed_ms)),
         process_starts: scene.target.fleet.starts(),
@@ -148,7 +149,7 @@ pub(super) async fn reckon(stage: &Stage) -> Result<Dump> {
 }
 
 fn progress(stage: &Stage, settled: u64, time: Duration) {
-    let faults: u64 = stage.scene.counts.all().values().sum();
+    let faults: u64 = stage.scene.counts.applied().values().sum();
     let pace = per_second(settled, time);
     println!("  {:>5.0} s  {settled:>7} outcomes, {pace:.0}/s, {faults} faults", time.as_secs_f64());
 }

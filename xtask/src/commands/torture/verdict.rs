@@ -30,6 +30,8 @@ pub(crate) struct Figures {
     pub(super) payments_wanted: Option<u64>,
     /// How often each kind of fault was applied.
     pub(super) faults: BTreeMap<&'static str, u64>,
+    /// Strikes that another one was in the way of: none of them is in `faults`.
+    pub(super) not_carried_out: u64,
     /// Kinds that must be there, and were not applied. A kind that this machine does not allow is in `not_applied`.
     pub(super) faults_missing: Vec<&'static str>,
     pub(super) not_applied: BTreeMap<&'static str, String>,
@@ -159,6 +161,7 @@ impl Figures {
         table.add_row(["tries", &tries, ""]);
         table.add_row(["answers", &listed(&self.answers), ""]);
         table.add_row(["faults", &listed(&self.faults), ""]);
+        table.add_row(["not carried out", &self.not_carried_out.to_string(), ""]);
         for (kind, reason) in &self.not_applied {
             table.add_row([*kind, &format!("not applied: {reason}"), ""]);
         }
