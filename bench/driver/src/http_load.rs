@@ -154,7 +154,7 @@ mod tests {
 
     fn arguments(address: SocketAddr) -> Arguments {
         let plan = Plan::few(2);
-        Arguments { address, kind: Kind::Spread, master_secret: None, plan }
+        Arguments { address, path: "/api/v1/payments".to_owned(), kind: Kind::Spread, master_secret: None, plan }
     }
 
     #[tokio::test]
