@@ -11,6 +11,8 @@ use payments::use_cases::WithdrawIdempotent;
 async fn main() -> Result<(), Error> {
     telemetry::init();
     let authenticator = from_env::<AuthConfig>()?.authenticator()?;
-    let ledger = PostgresLedger::new(Database::new(&from_env::<DatabaseConfig>()?)?);
+    let database = Database::new(&from_env::<DatabaseConfig>()?)?;
+    database.connect_ahead();
+    let ledger = PostgresLedger::new(database);
     run_http(CreatePaymentHandler::new(authenticator, WithdrawIdempotent::new(ledger))).await
 }
