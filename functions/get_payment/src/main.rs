@@ -11,8 +11,6 @@ use payments::use_cases::LookUpPayment;
 async fn main() -> Result<(), Error> {
     telemetry::init();
     let authenticator = from_env::<AuthConfig>()?.authenticator()?;
-    let database = Database::new(&from_env::<DatabaseConfig>()?)?;
-    database.connect_ahead();
-    let ledger = PostgresLedger::new(database);
+    let ledger = PostgresLedger::new(Database::new(&from_env::<DatabaseConfig>()?)?);
     run_http(GetPaymentHandler::new(authenticator, LookUpPayment::new(ledger))).await
 }

@@ -41,7 +41,7 @@ pub enum ConnectError {
     Password(#[source] Box<dyn Error + Send + Sync>),
     /// The TLS library cannot be used.
     #[error("connections cannot be encrypted")]
-    Encryption(#[source] Box<dyn Error + Send + Sync>),
+    Encryption(#[source] native_tls::Error),
     /// The server was not reached, is not who it should be, does not encrypt, or refused the login.
     #[error("no session with the database")]
     Session(#[source] tokio_postgres::Error),

@@ -107,17 +107,6 @@ impl Database {
         })
     }
 
-    /// Opens a connection for the first request while the process does something else, such as to wait for that request.
-    /// Where none can be opened, the first request tries again by itself. To be called on a runtime of tokio's.
-    pub fn connect_ahead(&self) {
-        let pool = self.pool.clone();
-        tokio::spawn(async move {
-            if let Err(error) = pool.get().await {
-                tracing::warn!(cause = ?error, "no connection could be opened ahead");
-            }
-        });
-    }
-
     /// Runs one statement as its own transaction, in one round trip.
     pub(super) async fn run(&self, statement: &Statement<'_>, invocation: &Invocation) -> Result<Vec<Row>, Failure> {
         let bound = |limit: Duration| {

@@ -1,7 +1,6 @@
 //! How a connection is encrypted. There is no `prefer`: a connection is encrypted and the server proven, or it is plain
 //! because the URL says so or the server is this machine. Knows nothing of statements.
 
-use std::error::Error;
 use std::path::Path;
 
 use native_tls::{Certificate, Protocol, TlsConnector};
@@ -56,36 +55,30 @@ pub(super) struct Encryption {
     made: OnceCell<MakeTlsConnector>,
 }
 
-#[derive(Clone)]
 struct Roots {
     amazon: String,
     own: Vec<Certificate>,
 }
 
 impl Encryption {
-    /// Trusts Amazon's roots and those in the file. Which are in the file is known at once, the rest is made when it is
-    /// needed.
+    /// Trusts Amazon's roots and those in the file. What is in the file is known at once; the rest is made when it is needed.
     pub(super) fn new(config: &Config, ca_file: Option<&Path>) -> Result<Self, DatabaseError> {
         let own = ca_file.map(read).transpose()?.unwrap_or_default();
         Ok(Self { roots: Roots { amazon: amazon_roots(config.get_hosts()), own }, made: OnceCell::new() })
     }
 
-    /// The connector, made at the first call. On a thread of its own: the TLS library sets itself up, which takes longer
-    /// than the rest of a start, and the first event can be fetched meanwhile.
-    pub(super) async fn connector(&self) -> Result<MakeTlsConnector, Box<dyn Error + Send + Sync>> {
-        let make = async || {
-            let roots = self.roots.clone();
-            Ok::<_, Box<dyn Error + Send + Sync>>(tokio::task::spawn_blocking(move || roots.connector()).await??)
-        };
-        self.made.get_or_try_init(make).await.cloned()
+    /// The connector, made at the first call: the TLS library sets itself up, which takes as long as the rest of a start,
+    /// and a request that is refused does without.
+    pub(super) async fn connector(&self) -> Result<MakeTlsConnector, native_tls::Error> {
+        self.made.get_or_try_init(async || self.roots.connector()).await.cloned()
     }
 }
 
 impl Roots {
-    fn connector(self) -> Result<MakeTlsConnector, native_tls::Error> {
+    fn connector(&self) -> Result<MakeTlsConnector, native_tls::Error> {
         let mut builder = TlsConnector::builder();
         builder.disable_built_in_roots(true).min_protocol_version(Some(Protocol::Tlsv12));
-        for root in Certificate::stack_from_pem(self.amazon.as_bytes())?.into_iter().chain(self.own) {
+        for root in Certificate::stack_from_pem(self.amazon.as_bytes())?.into_iter().chain(self.own.iter().cloned()) {
             builder.add_root_certificate(root);
         }
         builder.build().map(MakeTlsConnector::new)
@@ -93,10 +86,12 @@ impl Roots {
 }
 
 /// The roots of Amazon Trust Services, and RDS's of the hosts' regions. RDS's roots vouch for names of RDS in their own
-/// region only, and reading those of all regions takes several times as long as everything else in a start.
+/// region only, and reading those of all regions takes several times as long as everything else in a start. All are read
+/// for a name whose region is none, as a global database has one.
 fn amazon_roots(hosts: &[Host]) -> String {
     let regions: Vec<String> = hosts.iter().filter_map(region).map(|region| format!("RDS {region} Root CA")).collect();
-    let of_regions = RDS.split_inclusive(END).filter(|root| regions.iter().any(|region| root.contains(region)));
+    let all = regions.iter().any(|region| !RDS.contains(region));
+    let of_regions = RDS.split_inclusive(END).filter(|root| all || regions.iter().any(|region| root.contains(region)));
     std::iter::once(AMAZON_TRUST_SERVICES).chain(of_regions).collect()
 }
 
@@ -190,6 +185,7 @@ mod tests {
         let roots = |url: &str| certificates(&amazon_roots(url.parse::<Config>().unwrap().get_hosts())).len();
         assert_eq!(roots("postgres://app@P.Proxy-x.EU-Central-1.RDS.amazonaws.com/x"), 5 + 3);
         assert_eq!(roots("postgres://app@a.x.eu-west-1.rds.amazonaws.com,b.x.us-east-1.rds.amazonaws.com/x"), 5 + 6);
+        assert_eq!(roots("postgres://app@x.global-y.global.rds.amazonaws.com/x"), 5 + 81);
         for host in
             ["db", "eu-central-1.rds.amazonaws.com", "a.eu-central-1.rds.amazonaws.com.example", "10.0.0.1", "%2Frun"]
         {

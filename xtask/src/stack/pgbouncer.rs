@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 
 use super::ports;
 use super::process::{Process, Stop};
@@ -51,8 +51,8 @@ impl PgBouncer {
         command.arg(&ini);
         let log = workspace::logs(stack).join("pgbouncer.log");
         let process = Process::start("pgbouncer", command, Stop::Group, log)?;
-        let Server { user, database, .. } = server;
-        let url = format!("postgres://{user}@{HOST}:{port}/{database}?hostaddr=127.0.0.1&sslmode=require");
+        let url =
+            format!("postgres://{}@{HOST}:{port}/{}?hostaddr=127.0.0.1&sslmode=require", server.user, server.database);
         let mut started = Self { process, home, url };
         started.wait_until_ready(port).await?;
         Ok(started)
@@ -92,6 +92,8 @@ impl Drop for PgBouncer {
 fn certify(home: &Path) -> Result<()> {
     let root_key = KeyPair::generate()?;
     let mut root = CertificateParams::default();
+    // Two names: whoever is called like its issuer is taken for a root.
+    root.distinguished_name.push(DnType::CommonName, "a local root");
     root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     fs::write(home.join("ca.pem"), root.self_signed(&root_key)?.pem())?;
     let key = KeyPair::generate()?;

@@ -158,9 +158,12 @@ impl Start<'_> {
             variables.push(("DATABASE_URL", self.stage.app_url.clone()));
             return variables;
         }
+        if matches!(self.program, Program::Payment) {
+            // The one setting that a deployed function does without: RDS Proxy's root is embedded.
+            variables.push(("DATABASE_CA_FILE", self.proxy.ca_file().display().to_string()));
+        }
         variables.extend([
             ("DATABASE_URL", self.proxy.url().to_owned()),
-            ("DATABASE_CA_FILE", self.proxy.ca_file().display().to_string()),
             ("DATABASE_IAM_AUTH", "true".to_owned()),
             ("AWS_REGION", "eu-central-1".to_owned()),
             ("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE".to_owned()),
