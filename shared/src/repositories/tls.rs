@@ -56,7 +56,7 @@ pub(super) struct Encryption {
 }
 
 struct Roots {
-    amazon: String,
+    hosts: Vec<Host>,
     own: Vec<Certificate>,
 }
 
@@ -64,7 +64,7 @@ impl Encryption {
     /// Trusts Amazon's roots and those in the file. What is in the file is known at once; the rest is made when it is needed.
     pub(super) fn new(config: &Config, ca_file: Option<&Path>) -> Result<Self, DatabaseError> {
         let own = ca_file.map(read).transpose()?.unwrap_or_default();
-        Ok(Self { roots: Roots { amazon: amazon_roots(config.get_hosts()), own }, made: OnceCell::new() })
+        Ok(Self { roots: Roots { hosts: config.get_hosts().to_vec(), own }, made: OnceCell::new() })
     }
 
     /// The connector, made at the first call: the TLS library sets itself up, which takes as long as the rest of a start,
@@ -78,7 +78,8 @@ impl Roots {
     fn connector(&self) -> Result<MakeTlsConnector, native_tls::Error> {
         let mut builder = TlsConnector::builder();
         builder.disable_built_in_roots(true).min_protocol_version(Some(Protocol::Tlsv12));
-        for root in Certificate::stack_from_pem(self.amazon.as_bytes())?.into_iter().chain(self.own.iter().cloned()) {
+        let amazon = Certificate::stack_from_pem(amazon_roots(&self.hosts).as_bytes())?;
+        for root in amazon.into_iter().chain(self.own.iter().cloned()) {
             builder.add_root_certificate(root);
         }
         builder.build().map(MakeTlsConnector::new)
