@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 /// The password that the functions' role gets on a cluster of our own, which only this machine can reach.
 pub(crate) const APP_PASSWORD: &str = "local-development-only";
-const APP_ROLE: &str = "payments_app";
+/// The functions' role.
+pub(crate) const APP_ROLE: &str = "payments_app";
 
 /// A tenant and its default account.
 pub(crate) struct Tenant<'a> {

@@ -45,7 +45,9 @@ pub(crate) struct Started {
     status: u64,
     /// From the start of the process to its answer.
     total_ms: f64,
-    /// Of that, connecting to the database, as the function reports it.
+    /// Of that, from the event to the answer, as the function reports it.
+    handling_ms: f64,
+    /// Of that, waiting for a connection to the database, as the function reports it.
     connect_ms: f64,
 }
 
@@ -74,23 +76,27 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Started> {
     let (answered, answer) = timeout(LIMIT, heard.recv()).await.context("no answer")?.context("no answer")?;
     process.kill().await?;
     let answer: Value = serde_json::from_slice(&answer)?;
+    let (handling_ms, connect_ms) = told(output).await;
     Ok(Started {
         status: answer.get("statusCode").and_then(Value::as_u64).unwrap_or_default(),
         total_ms: (answered - started).as_secs_f64() * 1e3,
-        connect_ms: pool_wait_ms(output).await,
+        handling_ms,
+        connect_ms,
     })
 }
 
-/// The wait for a connection in the function's log line; nothing for a function that writes none.
-async fn pool_wait_ms(output: impl AsyncRead + Unpin) -> f64 {
+/// The time of the request in the function's log line, and of it the wait for a connection; nothing for a function that
+/// writes none.
+async fn told(output: impl AsyncRead + Unpin) -> (f64, f64) {
     let mut lines = BufReader::new(output).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         let line: Value = serde_json::from_str(&line).unwrap_or_default();
-        if let Some(wait) = line.get("pool_wait_ms").and_then(Value::as_f64) {
-            return wait;
+        let time = |name| line.get(name).and_then(Value::as_f64);
+        if let (Some(handling), Some(wait)) = (time("duration_ms"), time("pool_wait_ms")) {
+            return (handling, wait);
         }
     }
-    0.0
+    (0.0, 0.0)
 }
 
 async fn serve(runtime: Runtime) -> Result<SocketAddr> {

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
-use postgres_native_tls::MakeTlsConnector;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_postgres::config::SslMode;
@@ -16,7 +15,7 @@ use crate::domain::Invocation;
 
 use super::database::{DatabaseError, Statement};
 use super::password::{self, PasswordSource};
-use super::tls;
+use super::tls::{self, Encryption};
 
 /// A peer that acknowledges nothing for this long is gone; without it a half-open connection hangs for minutes.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(3);
@@ -47,6 +46,9 @@ pub enum ConnectError {
     /// No password could be made.
     #[error("no token for the database could be signed")]
     Password(#[source] Box<dyn Error + Send + Sync>),
+    /// The TLS library cannot be used.
+    #[error("connections cannot be encrypted")]
+    Encryption(#[source] native_tls::Error),
     /// The server was not reached, is not who it should be, does not encrypt, or refused the login.
     #[error("no session with the database")]
     Session(#[source] tokio_postgres::Error),
@@ -58,7 +60,7 @@ pub enum ConnectError {
 /// Opens connections.
 pub(super) struct Connector {
     config: Config,
-    tls: Option<MakeTlsConnector>,
+    encryption: Option<Encryption>,
     passwords: Option<PasswordSource>,
     connect_timeout: Duration,
 }
@@ -88,12 +90,12 @@ impl Connector {
                 config.get_options().map_or_else(|| KEEP_PLANS.to_owned(), |own| format!("{KEEP_PLANS} {own}"));
             config.options(options);
         }
-        let tls = match config.get_ssl_mode() {
+        let encryption = match config.get_ssl_mode() {
             SslMode::Disable => None,
-            _ => Some(tls::connector(login.ca_file)?),
+            _ => Some(Encryption::new(&config, login.ca_file)?),
         };
         let passwords = if login.iam_auth { Some(password::iam_tokens(&config, login.region)?) } else { None };
-        Ok(Self { config, tls, passwords, connect_timeout: login.connect_timeout })
+        Ok(Self { config, encryption, passwords, connect_timeout: login.connect_timeout })
     }
 
     /// The same connector with other passwords.
@@ -113,8 +115,9 @@ impl Connector {
             config.password(passwords().await.map_err(ConnectError::Password)?);
         }
         let mut driver = JoinSet::new();
-        let client = if let Some(tls) = &self.tls {
-            let (client, connection) = config.connect(tls.clone()).await.map_err(ConnectError::Session)?;
+        let client = if let Some(encryption) = &self.encryption {
+            let tls = encryption.connector().await.map_err(ConnectError::Encryption)?;
+            let (client, connection) = config.connect(tls).await.map_err(ConnectError::Session)?;
             driver.spawn(drive(connection));
             client
         } else {

@@ -5,15 +5,20 @@ use std::path::Path;
 
 use native_tls::{Certificate, Protocol, TlsConnector};
 use postgres_native_tls::MakeTlsConnector;
+use tokio::sync::OnceCell;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
 use super::database::DatabaseError;
 
 /// What RDS Proxy's certificates lead to.
-const AMAZON_TRUST_SERVICES: &[u8] = include_bytes!("roots/amazon_trust_services.pem");
-/// What the certificates of RDS instances and Aurora clusters lead to.
-const RDS: &[u8] = include_bytes!("roots/rds.pem");
+const AMAZON_TRUST_SERVICES: &str = include_str!("roots/amazon_trust_services.pem");
+/// What the certificates of RDS instances and Aurora clusters lead to: roots of each region, each below its name.
+const RDS: &str = include_str!("roots/rds.pem");
+/// What the names of instances, clusters and proxies end with, behind their region's.
+const RDS_DOMAIN: &str = ".rds.amazonaws.com";
+/// The end of a certificate in a PEM file.
+const END: &str = "-----END CERTIFICATE-----\n";
 
 /// Settles the mode of a URL, for good:
 ///
@@ -44,27 +49,68 @@ fn is_this_machine(config: &Config) -> bool {
     hosts && config.get_hostaddrs().iter().all(std::net::IpAddr::is_loopback)
 }
 
-/// A connector that trusts Amazon's roots and those in the file, and no other.
-pub(super) fn connector(ca_file: Option<&Path>) -> Result<MakeTlsConnector, DatabaseError> {
-    let mut builder = TlsConnector::builder();
-    builder.disable_built_in_roots(true).min_protocol_version(Some(Protocol::Tlsv12));
-    let own = ca_file.map(read).transpose()?.unwrap_or_default();
-    for root in parse(AMAZON_TRUST_SERVICES)?.into_iter().chain(parse(RDS)?).chain(own) {
-        builder.add_root_certificate(root);
+/// Encrypts connections, and trusts the roots for the hosts of a URL and no other.
+pub(super) struct Encryption {
+    roots: Roots,
+    made: OnceCell<MakeTlsConnector>,
+}
+
+struct Roots {
+    hosts: Vec<Host>,
+    own: Vec<Certificate>,
+}
+
+impl Encryption {
+    /// Trusts Amazon's roots and those in the file. What is in the file is known at once; the rest is made when it is needed.
+    pub(super) fn new(config: &Config, ca_file: Option<&Path>) -> Result<Self, DatabaseError> {
+        let own = ca_file.map(read).transpose()?.unwrap_or_default();
+        Ok(Self { roots: Roots { hosts: config.get_hosts().to_vec(), own }, made: OnceCell::new() })
     }
-    builder.build().map(MakeTlsConnector::new).map_err(DatabaseError::Certificates)
+
+    /// The connector, made at the first call: the TLS library sets itself up, which takes as long as the rest of a start,
+    /// and a request that is refused does without.
+    pub(super) async fn connector(&self) -> Result<MakeTlsConnector, native_tls::Error> {
+        self.made.get_or_try_init(async || self.roots.connector()).await.cloned()
+    }
+}
+
+impl Roots {
+    fn connector(&self) -> Result<MakeTlsConnector, native_tls::Error> {
+        let mut builder = TlsConnector::builder();
+        builder.disable_built_in_roots(true).min_protocol_version(Some(Protocol::Tlsv12));
+        let amazon = Certificate::stack_from_pem(amazon_roots(&self.hosts).as_bytes())?;
+        for root in amazon.into_iter().chain(self.own.iter().cloned()) {
+            builder.add_root_certificate(root);
+        }
+        builder.build().map(MakeTlsConnector::new)
+    }
+}
+
+/// The roots of Amazon Trust Services, and RDS's of the hosts' regions. RDS's roots vouch for names of RDS in their own
+/// region only, and reading those of all regions takes several times as long as everything else in a start. All are read
+/// for a name whose region is none, as a global database has one.
+fn amazon_roots(hosts: &[Host]) -> String {
+    let regions: Vec<String> = hosts.iter().filter_map(region).map(|region| format!("RDS {region} Root CA")).collect();
+    let all = regions.iter().any(|region| !RDS.contains(region));
+    let of_regions = RDS.split_inclusive(END).filter(|root| all || regions.iter().any(|region| root.contains(region)));
+    std::iter::once(AMAZON_TRUST_SERVICES).chain(of_regions).collect()
+}
+
+/// The region in a name of RDS.
+fn region(host: &Host) -> Option<String> {
+    let Host::Tcp(name) = host else { return None };
+    let name = name.to_ascii_lowercase();
+    let (_, region) = name.strip_suffix(RDS_DOMAIN)?.rsplit_once('.')?;
+    Some(region.to_owned())
 }
 
 fn read(ca_file: &Path) -> Result<Vec<Certificate>, DatabaseError> {
-    let roots = parse(&std::fs::read(ca_file).map_err(DatabaseError::CaFile)?)?;
+    let pem = std::fs::read(ca_file).map_err(DatabaseError::CaFile)?;
+    let roots = Certificate::stack_from_pem(&pem).map_err(DatabaseError::Certificates)?;
     if roots.is_empty() {
         return Err(DatabaseError::CaFile(std::io::Error::other("no certificate is in it")));
     }
     Ok(roots)
-}
-
-fn parse(pem: &[u8]) -> Result<Vec<Certificate>, DatabaseError> {
-    Certificate::stack_from_pem(pem).map_err(DatabaseError::Certificates)
 }
 
 #[cfg(test)]
@@ -105,18 +151,62 @@ mod tests {
         assert_eq!(settled("postgres://app@db/x?sslmode=prefer", true), Some(SslMode::Require));
     }
 
+    fn certificates(pem: &str) -> Vec<Certificate> {
+        Certificate::stack_from_pem(pem.as_bytes()).unwrap()
+    }
+
     #[test]
     fn every_embedded_root_is_read() {
-        let count = |pem| Certificate::stack_from_pem(pem).unwrap().len();
-        assert_eq!(count(AMAZON_TRUST_SERVICES), 5);
+        assert_eq!(certificates(AMAZON_TRUST_SERVICES).len(), 5);
         // 27 regions with three key types each.
-        assert_eq!(count(RDS), 81);
+        assert_eq!(certificates(RDS).len(), 81);
+    }
+
+    #[test]
+    fn a_name_of_rds_is_vouched_for_by_the_roots_of_its_region_and_every_root_says_whose_it_is() {
+        let mut found = 0;
+        for region in
+            RDS.lines().filter_map(|line| line.strip_prefix("Amazon RDS ")?.strip_suffix(" Root CA ECC384 G1"))
+        {
+            let hosts = [Host::Tcp(format!("cluster.cluster-x.{region}.rds.amazonaws.com"))];
+            let roots = certificates(&amazon_roots(&hosts));
+            assert_eq!(roots.len(), 5 + 3, "{region}");
+            for root in roots.iter().skip(5) {
+                let der = root.to_der().unwrap();
+                let name = format!("Amazon RDS {region} Root CA ");
+                assert!(der.windows(name.len()).any(|bytes| bytes == name.as_bytes()), "{region}");
+                found += 1;
+            }
+        }
+        assert_eq!(found, 81);
+    }
+
+    #[test]
+    fn the_region_is_the_hosts_and_other_names_have_none() {
+        let roots = |url: &str| certificates(&amazon_roots(url.parse::<Config>().unwrap().get_hosts())).len();
+        assert_eq!(roots("postgres://app@P.Proxy-x.EU-Central-1.RDS.amazonaws.com/x"), 5 + 3);
+        assert_eq!(roots("postgres://app@a.x.eu-west-1.rds.amazonaws.com,b.x.us-east-1.rds.amazonaws.com/x"), 5 + 6);
+        assert_eq!(roots("postgres://app@x.global-y.global.rds.amazonaws.com/x"), 5 + 81);
+        for host in
+            ["db", "eu-central-1.rds.amazonaws.com", "a.eu-central-1.rds.amazonaws.com.example", "10.0.0.1", "%2Frun"]
+        {
+            assert_eq!(roots(&format!("postgres://app@{host}/x")), 5, "{host}");
+        }
     }
 
     #[test]
     fn a_file_that_is_not_there_or_holds_no_certificate_is_an_error() {
         for file in ["/nowhere/ca.pem", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")] {
-            assert!(matches!(connector(Some(Path::new(file))), Err(DatabaseError::CaFile(_))), "{file}");
+            let made = Encryption::new(&Config::new(), Some(Path::new(file)));
+            assert!(matches!(made, Err(DatabaseError::CaFile(_))), "{file}");
         }
+    }
+
+    #[tokio::test]
+    async fn the_connector_is_made_once() {
+        let encryption = Encryption::new(&"postgres://app@db/x".parse().unwrap(), None).unwrap();
+        assert!(encryption.made.get().is_none());
+        encryption.connector().await.unwrap();
+        assert!(encryption.made.get().is_some());
     }
 }

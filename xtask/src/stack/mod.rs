@@ -14,6 +14,7 @@ pub(crate) mod lambda_apis;
 pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod payments;
+pub(crate) mod pgbouncer;
 pub(crate) mod ports;
 pub(crate) mod postgres;
 pub(crate) mod process;

@@ -26,6 +26,8 @@ pub(crate) const ACCOUNTS: u32 = 10_000;
 pub(crate) const HOT_ACCOUNT_SLOTS: u16 = 64;
 /// Minor units of each account: more than any run pays.
 const BALANCE: i64 = 1_000_000_000_000;
+/// The product's database.
+pub(crate) const DATABASE: &str = "payments";
 /// The course's database.
 const COURSE: &str = "course";
 
@@ -69,9 +71,9 @@ impl Stage {
         let cluster = Cluster { name: "bench-postgres", stack: STACK, port, durable: true, keep: false };
         let mut postgres = Postgres::start(&binaries, &cluster).await?;
         settle(&mut postgres).await?;
-        let app_url = create_database(&postgres, "payments").await?;
+        let app_url = create_database(&postgres, DATABASE).await?;
         create_course(&postgres).await?;
-        let owner = postgres::connect(&postgres.url("payments")).await?;
+        let owner = postgres::connect(&postgres.url(DATABASE)).await?;
         println!("  {ACCOUNTS} accounts in each of two databases; fsync and synchronous_commit on");
         let driver = Driver { program: release.join("driver"), pace };
         let origin = binaries.origin;
