@@ -12,7 +12,7 @@ use crate::ports::{CreatePayment, LedgerAnswer, LedgerError};
 use super::database::{Statement, Typed};
 use super::executor::{IdempotentOperation, Settled};
 use super::failure::RowError;
-use super::{PostgresLedger, payment_row};
+use super::{PostgresLedger, get_payment, payment_row};
 
 impl CreatePayment for PostgresLedger {
     async fn create_payment(
@@ -235,7 +235,11 @@ impl IdempotentOperation for UnkeyedPayment {
     }
 }
 
+/// An internal caller has no nonce to bring: its look only reads.
 fn second_look<'a>(p: &'a Parameters, admission: &'a Admission) -> Statement<'a> {
+    if admission.nonce.is_none() {
+        return get_payment::get(&p.tenant, &p.payment, &admission.version);
+    }
     Statement {
         sql: include_str!("sql/create_payment_second_look.sql"),
         parameters: vec![

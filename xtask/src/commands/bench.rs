@@ -108,8 +108,8 @@ const QUICK: Pace = Pace {
 };
 const FULL: Pace = Pace {
     rounds: 5,
-    warmup: Duration::from_secs(2),
-    time: Duration::from_secs(8),
+    warmup: Duration::from_secs(1),
+    time: Duration::from_secs(4),
     starts: 200,
     old_keys: 1_000_000,
     sizes: &[10_000, 1_000_000, 10_000_000],
