@@ -268,3 +268,35 @@ fn answer(row: &Row) -> Result<LedgerAnswer, RowError> {
         other => return Err(RowError::unknown_result(other)),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    /// The text of each part of a statement, without comments.
+    fn parts(sql: &str) -> BTreeMap<String, String> {
+        let lines = sql.lines().filter(|line| !line.trim_start().starts_with("--"));
+        let statement = lines.collect::<Vec<_>>().join("\n").replacen("WITH ", "", 1).replace("\n)\n", "\n),\n");
+        let named = statement.split("\n),\n").filter_map(|part| part.split_once(" AS ("));
+        named.map(|(name, text)| (name.to_owned(), text.to_owned())).collect()
+    }
+
+    #[test]
+    fn what_two_claims_of_one_payment_have_in_common_is_written_alike() {
+        let keyed = [include_str!("sql/create_payment.sql"), include_str!("sql/create_payment_from_all_slots.sql")];
+        let unkeyed = [
+            include_str!("sql/create_payment_unkeyed.sql"),
+            include_str!("sql/create_payment_unkeyed_from_all_slots.sql"),
+        ];
+        let of_keyed = ["caller", "nonce", "admitted", "existing", "account", "claim", "payment"];
+        for (claims, names) in [(keyed, &of_keyed[..]), (unkeyed, &["tenant", "account", "payment"][..])] {
+            let [any_slot, all_slots] = claims.map(parts);
+            for name in names {
+                assert!(any_slot.contains_key(*name), "{name}");
+                assert_eq!(any_slot.get(*name), all_slots.get(*name), "{name}");
+            }
+            // They differ in where the money comes from.
+            assert_ne!(any_slot.get("debit"), all_slots.get("debit"));
+        }
+    }
+}
