@@ -105,6 +105,21 @@ async fn a_balance_that_was_changed_by_hand_no_longer_adds_up() {
 }
 
 #[tokio::test]
+async fn the_documented_question_to_the_ledger_is_answered_for_a_split_account_too() {
+    let (api, ledger) = Api::with_ledger().await;
+    ledger.split(ledger.a, 4).await;
+    api.pay(Pay::new(ledger.t1, "k")).await.assert_executed();
+    let documented = include_str!("../../../docs/operations.md");
+    let (_, question) = documented.split_once("psql \"$DATABASE_URL\" -c \"").unwrap();
+    let (question, _) = question.split_once('"').unwrap();
+
+    let rows = ledger.owner.query(question, &[]).await.unwrap();
+
+    let row = rows.iter().find(|row| row.get::<_, uuid::Uuid>("id") == ledger.a).unwrap();
+    assert_eq!((row.get::<_, i64>("balance"), row.get::<_, i64>("payments")), (7_500, 1));
+}
+
+#[tokio::test]
 async fn after_a_restore_what_is_there_replays_and_what_is_missing_is_paid_once() {
     let (api, ledger) = Api::with_ledger().await;
     let kept = api.pay(Pay::new(ledger.t1, "before")).await;
