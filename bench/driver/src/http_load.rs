@@ -98,9 +98,10 @@ impl Client {
         })
     }
 
-    /// Any answer will do: it shows that this connection is served.
+    /// Any answer will do: it shows that this connection is served. Without a key nothing is paid. The path is the load's,
+    /// because the emulator leaves others without an answer.
     async fn require_served(&mut self, patience: Duration) -> Result<()> {
-        let request = Request::get("/").header("Host", &self.host).body(Full::default())?;
+        let request = Request::post(&self.path).header("Host", &self.host).body(Full::default())?;
         timeout(patience, self.exchange(request)).await.context("no answer in time")??;
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The use case that forgets idempotency keys and nonces after their retention. The payments stay, and with them the
 //! guarantee.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::domain::Invocation;
 use crate::ports::{Expired, LedgerError, PurgeExpiredKeys, Purged};
@@ -44,12 +44,48 @@ impl<L: PurgeExpiredKeys> PurgeKeys<L> {
     async fn purge(&self, expired: Expired, invocation: &Invocation) -> Result<(u64, bool), LedgerError> {
         let mut total = 0;
         while invocation.remaining() > FLOOR {
+            let started = Instant::now();
             let deleted = self.ledger.purge_batch(expired, BATCH, invocation).await?;
             total += deleted;
             if deleted < BATCH.unsigned_abs() {
                 return Ok((total, false));
             }
+            // A rest as long as the work: payments come first, and the keys have waited for 30 days.
+            let left = invocation.remaining().saturating_sub(FLOOR);
+            tokio::time::sleep(started.elapsed().min(left)).await;
         }
         Ok((total, true))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+    use super::*;
+
+    const OF_ONE_BATCH: Duration = Duration::from_millis(20);
+
+    /// Five full batches of keys and no nonces.
+    #[derive(Default)]
+    struct Slow(AtomicU32);
+
+    impl PurgeExpiredKeys for Slow {
+        async fn purge_batch(&self, expired: Expired, batch: i64, _: &Invocation) -> Result<u64, LedgerError> {
+            let left = matches!(expired, Expired::Keys { .. }) && self.0.fetch_add(1, SeqCst) < 5;
+            tokio::time::sleep(OF_ONE_BATCH).await;
+            Ok(if left { batch.unsigned_abs() } else { 0 })
+        }
+    }
+
+    #[tokio::test]
+    async fn the_purge_rests_after_each_full_batch_for_as_long_as_it_took() {
+        let started = Instant::now();
+
+        let purged = PurgeKeys::new(Slow::default()).execute(&Invocation::new(String::new(), Duration::from_secs(60)));
+
+        assert_eq!(purged.await.unwrap(), Purged { keys: 5_000, nonces: 0, more: false });
+        // One batch finds no nonce, six look for keys, five of them full.
+        assert!(started.elapsed() >= OF_ONE_BATCH * (1 + 6 + 5));
     }
 }
