@@ -80,11 +80,12 @@ mod tests {
 
     #[tokio::test]
     async fn the_purge_rests_after_each_full_batch_for_as_long_as_it_took() {
+        let purge = PurgeKeys::new(Slow::default());
         let started = Instant::now();
 
-        let purged = PurgeKeys::new(Slow::default()).execute(&Invocation::new(String::new(), Duration::from_secs(60)));
+        let purged = purge.execute(&Invocation::new(String::new(), Duration::from_secs(60))).await.unwrap();
 
-        assert_eq!(purged.await.unwrap(), Purged { keys: 5_000, nonces: 0, more: false });
+        assert_eq!(purged, Purged { keys: 5_000, nonces: 0, more: false });
         // One batch finds no nonce, six look for keys, five of them full.
         assert!(started.elapsed() >= OF_ONE_BATCH * (1 + 6 + 5));
     }
