@@ -83,7 +83,7 @@ mod tests {
         let purge = PurgeKeys::new(Slow::default());
         let started = Instant::now();
 
-        let purged = purge.execute(&Invocation::new(String::new(), Duration::from_secs(60))).await.unwrap();
+        let purged = purge.execute(&Invocation::new(String::new(), Duration::from_mins(1))).await.unwrap();
 
         assert_eq!(purged, Purged { keys: 5_000, nonces: 0, more: false });
         // One batch finds no nonce, six look for keys, five of them full.
