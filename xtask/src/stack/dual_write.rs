@@ -3,9 +3,9 @@
 //! Knows its settings; not what they show.
 
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::ports;
 use super::process::{Process, Stop};
@@ -77,13 +77,7 @@ impl DualWrite {
     }
 
     async fn wait_until_ready(&mut self) -> Result<()> {
-        let deadline = Instant::now() + START_LIMIT;
-        while tokio::net::TcpStream::connect(("127.0.0.1", self.port)).await.is_err() {
-            self.process.require_running()?;
-            ensure!(Instant::now() < deadline, "{NAME} does not listen");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        Ok(())
+        self.process.until_listening(self.port, START_LIMIT).await
     }
 }
 

@@ -4,13 +4,13 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::process::{Process, Stop};
-use super::{http, log, ports};
+use super::{http, ports};
 use crate::workspace;
 
 const START_LIMIT: Duration = Duration::from_secs(30);
@@ -19,8 +19,8 @@ const INVOKE_LIMIT: Duration = Duration::from_secs(12);
 
 /// The running emulator.
 pub(crate) struct LambdaApis {
-    process: Process,
     port: u16,
+    _process: Process,
 }
 
 impl LambdaApis {
@@ -34,15 +34,9 @@ impl LambdaApis {
             .args(["lambda", "watch", "--only-lambda-apis", "--disable-cors", "--ignore-changes", "--color", "never"])
             .args(["--invoke-address", "127.0.0.1", "--invoke-port", &port.to_string()]);
         let log = workspace::logs(stack).join("lambda-apis.log");
-        let process = Process::start("cargo lambda watch", command, Stop::Group, log)?;
-        let mut apis = Self { process, port };
-        let deadline = Instant::now() + START_LIMIT;
-        while tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_err() {
-            apis.process.require_running()?;
-            ensure!(Instant::now() < deadline, "the emulator does not listen:\n{}", log::tail(apis.process.log(), 20));
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        Ok(apis)
+        let mut process = Process::start("cargo lambda watch", command, Stop::Group, log)?;
+        process.until_listening(port, START_LIMIT).await?;
+        Ok(Self { _process: process, port })
     }
 
     /// The API's port on 127.0.0.1.
@@ -50,9 +44,14 @@ impl LambdaApis {
         self.port
     }
 
-    /// Where the processes of a function ask for work.
-    pub(crate) fn runtime_api(&self, function: &str) -> String {
-        format!("http://127.0.0.1:{}/.rt/{function}", self.port)
+    /// What Lambda tells a function's processes: where they ask for work, and who they are.
+    pub(crate) fn environment(&self, function: &str) -> [(&'static str, String); 4] {
+        [
+            ("AWS_LAMBDA_RUNTIME_API", format!("http://127.0.0.1:{}/.rt/{function}", self.port)),
+            ("AWS_LAMBDA_FUNCTION_NAME", function.to_owned()),
+            ("AWS_LAMBDA_FUNCTION_VERSION", "1".to_owned()),
+            ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256".to_owned()),
+        ]
     }
 }
 

@@ -4,11 +4,10 @@
 //! Knows logins and certificates; not what is sent through it.
 
 use std::fs;
-use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 
 use super::ports;
@@ -54,7 +53,7 @@ impl PgBouncer {
         let url =
             format!("postgres://{}@{HOST}:{port}/{}?hostaddr=127.0.0.1&sslmode=require", server.user, server.database);
         let mut started = Self { process, home, url };
-        started.wait_until_ready(port).await?;
+        started.process.until_listening(port, START_LIMIT).await?;
         Ok(started)
     }
 
@@ -66,16 +65,6 @@ impl PgBouncer {
     /// The root to trust.
     pub(crate) fn ca_file(&self) -> PathBuf {
         self.home.join("ca.pem")
-    }
-
-    async fn wait_until_ready(&mut self, port: u16) -> Result<()> {
-        let deadline = Instant::now() + START_LIMIT;
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-            self.process.require_running()?;
-            ensure!(Instant::now() < deadline, "pgbouncer does not listen");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        Ok(())
     }
 }
 

@@ -3,12 +3,14 @@
 //! Knows process ids and signals; not what the process is for.
 
 use std::fs::{self, File};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use tokio::net::TcpStream;
 use tokio::process::Child;
 
 use super::{family, log};
@@ -79,6 +81,17 @@ impl Process {
             None => Ok(()),
             Some(status) => Err(self.died(status)),
         }
+    }
+
+    /// Waits until it listens on that port of this machine; fails when it dies, or is not there within the limit.
+    pub(crate) async fn until_listening(&mut self, port: u16, limit: Duration) -> Result<()> {
+        let deadline = Instant::now() + limit;
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.is_err() {
+            self.require_running()?;
+            ensure!(Instant::now() < deadline, "{} does not listen:\n{}", self.name, log::tail(&self.log, 20));
+            tokio::time::sleep(POLL).await;
+        }
+        Ok(())
     }
 
     /// The error that says that this part died, with the end of its log.

@@ -91,9 +91,7 @@ async fn same_statement(stage: &Stage) -> Result<Found> {
 }
 
 async fn replays(stage: &Stage) -> Result<[Row; 4]> {
-    for protocol in [Protocol::Prepared, Protocol::Extended] {
-        pgbench::run(stage, &pgbench::replay(stage, protocol)).await?;
-    }
+    pgbench::run(stage, &pgbench::replay(stage, Protocol::Prepared)).await?;
     let subjects = [
         Payer::Ours(Kind::Replay, true),
         Payer::Ours(Kind::Spread, true),

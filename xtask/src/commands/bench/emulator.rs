@@ -68,20 +68,17 @@ impl Subject for Behind<'_> {
 }
 
 fn function(stage: &Stage, apis: &LambdaApis, name: &'static str) -> Program {
-    let recipe = recipe(&stage.release.join(name), name, apis.runtime_api(name), stage.app_url.clone());
+    let recipe = recipe(&stage.release.join(name), apis.environment(name), stage.app_url.clone());
     Program { name, processes: PROCESSES, recipe }
 }
 
 /// As Lambda starts it: one request at a time, statements unnamed.
-fn recipe(program: &Path, name: &'static str, runtime_api: String, database_url: String) -> Recipe {
+fn recipe(program: &Path, environment: [(&'static str, String); 4], database_url: String) -> Recipe {
     let program = program.to_path_buf();
     Arc::new(move || -> Command {
         let mut command = silent(&program);
         command
-            .env("AWS_LAMBDA_RUNTIME_API", &runtime_api)
-            .env("AWS_LAMBDA_FUNCTION_NAME", name)
-            .env("AWS_LAMBDA_FUNCTION_VERSION", "1")
-            .env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256")
+            .envs(environment.iter().map(|(variable, value)| (variable, value)))
             .env("AUTH_MODE", AuthMode::Internal.as_str())
             .env("DATABASE_URL", &database_url);
         command

@@ -55,8 +55,7 @@ pub(crate) fn replay(stage: &Stage, protocol: Protocol) -> Script {
         "\\set key random(:first, :last)\n{};\n",
         with_values("md5(:key::text || 'settled')::uuid", "md5(:key::text || 'paid')::uuid", &account(":key"), "1")
     );
-    let accounts = (1, SETTLED_KEYS);
-    Script { name: "replay", text, url: stage.app_url.clone(), protocol, clients: CONNECTIONS, accounts }
+    Script { name: "replay", text, accounts: (1, SETTLED_KEYS), ..product(stage, protocol) }
 }
 
 /// The course's flow from accounts of that range.

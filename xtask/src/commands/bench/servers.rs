@@ -4,9 +4,9 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::stage::{CONNECTIONS, STACK, Stage};
 use crate::stack::functions::{AuthMode, LOCAL_MASTER_SECRETS};
@@ -78,11 +78,6 @@ async fn start(name: &'static str, signed: bool, command: impl Fn(u16) -> Comman
     let log = workspace::logs(STACK).join(format!("{}.log", name.replace(", ", "-")));
     let mut process = Process::start(name, command(port), Stop::Group, log)?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let deadline = Instant::now() + START_LIMIT;
-    while tokio::net::TcpStream::connect(address).await.is_err() {
-        process.require_running()?;
-        ensure!(Instant::now() < deadline, "{name} does not listen");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    process.until_listening(port, START_LIMIT).await?;
     Ok(Server { name, address, signed, _process: process })
 }

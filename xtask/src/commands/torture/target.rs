@@ -95,16 +95,13 @@ fn function(
     owner_url: &str,
     masters: Masters,
 ) -> Recipe {
-    let (runtime_api, ways, owner_url) = (apis.runtime_api(name), ways.to_vec(), owner_url.to_owned());
+    let (environment, ways, owner_url) = (apis.environment(name), ways.to_vec(), owner_url.to_owned());
     let turn = AtomicUsize::new(0);
     Arc::new(move || {
         let way = turn.fetch_add(1, Ordering::Relaxed) % ways.len().max(1);
         let mut command = Command::new(&binary);
         command
-            .env("AWS_LAMBDA_RUNTIME_API", &runtime_api)
-            .env("AWS_LAMBDA_FUNCTION_NAME", name)
-            .env("AWS_LAMBDA_FUNCTION_VERSION", "1")
-            .env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256")
+            .envs(environment.iter().map(|(variable, value)| (variable, value)))
             .env("AUTH_MODE", "hmac")
             .env("MASTER_SECRETS", masters.setting())
             .env("DATABASE_URL", ways.get(way).map(String::as_str).unwrap_or_default())
