@@ -108,7 +108,7 @@ async fn a_payment_that_waits_for_all_slots_counts_the_deposit_it_waited_for() {
     let deposit = "UPDATE accounts SET balance = balance + 5000 WHERE id = $1";
 
     let pay = api.pay(Pay::new(ledger.t1, "k").amount(15_000));
-    let answer = Box::pin(ledger.beside_a_change(&database, deposit, pay)).await;
+    let answer = ledger.beside_a_change(&database, deposit, pay).await;
 
     answer.assert_executed();
     assert_eq!(answer.round_trips, 2);
@@ -124,7 +124,7 @@ async fn a_payment_that_waits_while_the_slots_are_changed_decides_on_the_new_one
             let change = format!("UPDATE accounts SET slots = {after} WHERE id = $1");
 
             let pay = api.pay(Pay::new(ledger.t1, "k").amount(amount));
-            let answer = Box::pin(ledger.beside_a_change(&database, &change, pay)).await;
+            let answer = ledger.beside_a_change(&database, &change, pay).await;
 
             if amount > 10_000 {
                 answer.assert_declined();

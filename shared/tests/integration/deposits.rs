@@ -16,7 +16,7 @@ fn beside_a_deposit<'a, T: 'a>(
     payment: impl Future<Output = T> + 'a,
 ) -> LocalBoxFuture<'a, T> {
     let deposit = "UPDATE accounts SET balance = balance + 5000 WHERE id = $1";
-    Box::pin(ledger.beside_a_change(database, deposit, payment))
+    ledger.beside_a_change(database, deposit, payment)
 }
 
 #[tokio::test]

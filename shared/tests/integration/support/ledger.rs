@@ -1,6 +1,7 @@
 //! The fixture of cases.md, and what the database holds.
 
-use futures_util::join;
+use futures_util::future::LocalBoxFuture;
+use futures_util::{FutureExt as _, join};
 use tokio_postgres::Client;
 use uuid::Uuid;
 
@@ -72,20 +73,23 @@ impl Ledger {
 
     /// Runs `payment` while an open transaction of the owner has changed account A by that statement, and commits the change
     /// when the payment waits for it.
-    pub(crate) async fn beside_a_change<T>(
-        &self,
-        database: &TestDatabase,
-        change: &str,
-        payment: impl Future<Output = T>,
-    ) -> T {
-        let mut owner = database.owner().await;
-        let transaction = owner.transaction().await.unwrap();
-        transaction.execute(change, &[&self.a]).await.unwrap();
-        let commit = async {
-            self.until_waiting(1, &["transactionid", "tuple"]).await;
-            transaction.commit().await.unwrap();
-        };
-        join!(payment, commit).0
+    pub(crate) fn beside_a_change<'a, T: 'a>(
+        &'a self,
+        database: &'a TestDatabase,
+        change: &'a str,
+        payment: impl Future<Output = T> + 'a,
+    ) -> LocalBoxFuture<'a, T> {
+        async move {
+            let mut owner = database.owner().await;
+            let transaction = owner.transaction().await.unwrap();
+            transaction.execute(change, &[&self.a]).await.unwrap();
+            let commit = async {
+                self.until_waiting(1, &["transactionid", "tuple"]).await;
+                transaction.commit().await.unwrap();
+            };
+            join!(payment, commit).0
+        }
+        .boxed_local()
     }
 
     /// Makes every key look that many days older.
