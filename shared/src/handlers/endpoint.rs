@@ -90,11 +90,6 @@ fn report<E: Endpoint>(reply: &Reply, invocation: &Invocation, latency: Duration
         outcome: reply.outcome,
         stored_key: reply.key.map(|key| key.to_string()),
         payment_id: reply.payment.map(|payment| payment.to_string()),
-        round_trips: metrics.round_trips,
-        retries: metrics.retries,
-        lost_races: metrics.lost_races,
-        pool_wait_ms: metrics.pool_wait_ms,
-        duration_ms: metrics.latency_ms,
     };
     metrics::request(&answered, &metrics);
 }

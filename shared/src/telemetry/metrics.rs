@@ -1,8 +1,6 @@
 //! Metrics in CloudWatch's embedded metric format: a log line that CloudWatch counts when it stores it. That of a request
 //! is its one line in the log. Knows names, units and dimensions; template.yaml's alarms and dashboard read them.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use serde::Serialize;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -52,16 +50,6 @@ pub struct Answered<'a> {
     /// The payment that the key or path stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payment_id: Option<String>,
-    /// Statements sent to the database.
-    pub round_trips: u32,
-    /// Further tries after a failure.
-    pub retries: u32,
-    /// Races for a key that another call won or holds.
-    pub lost_races: u32,
-    /// Waits for a connection, in milliseconds.
-    pub pool_wait_ms: f64,
-    /// From the event to the response, in milliseconds.
-    pub duration_ms: f64,
 }
 
 /// What one successful run of the purge adds to the metrics.
@@ -78,13 +66,24 @@ pub struct Purge {
 
 /// Emits a request's line: for a person and for CloudWatch at once, since a line costs more than what it says.
 pub fn request(answered: &Answered<'_>, metrics: &Request) {
-    let timestamp = OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default();
-    emit(REQUEST, Logged { timestamp, level: "INFO", message: "request", answered }, metrics);
+    let now = OffsetDateTime::now_utc();
+    let logged = Logged {
+        timestamp: now.format(&Rfc3339).unwrap_or_default(),
+        level: "INFO",
+        message: "request",
+        answered,
+        round_trips: metrics.round_trips,
+        retries: metrics.retries,
+        lost_races: metrics.lost_races,
+        pool_wait_ms: metrics.pool_wait_ms,
+        duration_ms: metrics.latency_ms,
+    };
+    emit(now, REQUEST, logged, metrics);
 }
 
 /// Emits the line of a run of the purge that succeeded.
 pub fn purge(function: &str, metrics: &Purge) {
-    emit(PURGE, Function { function }, metrics);
+    emit(OffsetDateTime::now_utc(), PURGE, Function { function }, metrics);
 }
 
 /// What CloudWatch is to count of a line: names of members, told anew in each line, so they are written down only once.
@@ -133,17 +132,16 @@ const PURGE: &[Directive] = &[Directive {
     metrics: &[count("PurgeRuns"), count("PurgedKeys"), count("PurgedNonces")],
 }];
 
-fn emit(directives: &'static [Directive], said: impl Serialize, metrics: &impl Serialize) {
-    let line = Line { aws: Aws { timestamp: now_ms(), cloud_watch_metrics: directives }, said, metrics };
+fn emit(now: OffsetDateTime, directives: &'static [Directive], said: impl Serialize, metrics: &impl Serialize) {
+    let line = Line { aws: Aws { timestamp: since_1970_ms(now), cloud_watch_metrics: directives }, said, metrics };
     match serde_json::to_string(&line) {
         Ok(line) => tracing::info!(target: TARGET, "{line}"),
         Err(error) => tracing::error!(cause = ?error, "metrics cannot be written"),
     }
 }
 
-fn now_ms() -> u64 {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX)
+fn since_1970_ms(time: OffsetDateTime) -> u64 {
+    u64::try_from(time.unix_timestamp_nanos() / 1_000_000).unwrap_or_default()
 }
 
 /// A line in the embedded metric format.
@@ -165,7 +163,7 @@ struct Aws {
     cloud_watch_metrics: &'static [Directive],
 }
 
-/// As every other line of the log begins.
+/// As every other line of the log begins, and the metrics by the log's names for them.
 #[derive(Serialize)]
 struct Logged<'a> {
     timestamp: String,
@@ -173,6 +171,11 @@ struct Logged<'a> {
     message: &'static str,
     #[serde(flatten)]
     answered: &'a Answered<'a>,
+    round_trips: u32,
+    retries: u32,
+    lost_races: u32,
+    pool_wait_ms: f64,
+    duration_ms: f64,
 }
 
 #[derive(Serialize)]
