@@ -2,13 +2,15 @@
 //!
 //! Knows Toxiproxy's HTTP API; not what is sent through it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result, ensure};
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
 use super::process::{Process, Stop};
 use super::{http, ports};
@@ -40,27 +42,33 @@ pub(crate) struct Toxic {
     pub(crate) attributes: Value,
 }
 
+/// How long the server may take to answer. It waits up to 5 s itself for a connection that is slow to be let go.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// A running Toxiproxy.
+///
+/// A connection whose reader is gone or asleep can keep it from taking a fault away for good, and then it lets no other
+/// connection through that way either (its issue 558). A server that does not answer is started anew: every connection
+/// is cut and every fault gone, and the ways are where they were.
 pub(crate) struct Toxiproxy {
-    process: Process,
-    api: String,
+    binary: PathBuf,
+    log: PathBuf,
+    port: u16,
     client: reqwest::Client,
+    process: Mutex<Process>,
+    /// The requests that opened the ways.
+    ways: Mutex<Vec<Value>>,
+    restarts: AtomicU64,
 }
 
 impl Toxiproxy {
     /// Starts the server with its API on a free port.
     pub(crate) async fn start(binary: &Path, stack: &'static str) -> Result<Self> {
-        let port = ports::free()?;
-        let mut command = Command::new(binary);
-        command.args(["-host", "127.0.0.1", "-port", &port.to_string()]);
-        // It would write several lines for each packet.
-        command.env("LOG_LEVEL", "warn");
-        let log = workspace::logs(stack).join("toxiproxy.log");
-        let process = Process::start("Toxiproxy", command, Stop::Group, log)?;
-        let client = http::client(Duration::from_secs(5))?;
-        let mut toxiproxy = Self { process, api: format!("http://127.0.0.1:{port}"), client };
-        toxiproxy.wait_until_ready().await?;
-        Ok(toxiproxy)
+        let (port, log) = (ports::free()?, workspace::logs(stack).join("toxiproxy.log"));
+        let client = http::client(PATIENCE)?;
+        let process = Mutex::new(serve(binary, port, &log).await?);
+        let (ways, restarts) = (Mutex::default(), AtomicU64::new(0));
+        Ok(Self { binary: binary.to_owned(), log, port, client, process, ways, restarts })
     }
 
     /// Opens a free port that leads to `upstream` (a port on 127.0.0.1) and returns it.
@@ -72,46 +80,132 @@ impl Toxiproxy {
             "upstream": format!("127.0.0.1:{upstream}"),
             "enabled": true,
         });
-        self.post("proxies", &proxy).await?;
+        accepted(self.post("proxies", &proxy).send().await?).await?;
+        self.ways.lock().await.push(proxy);
         Ok(port)
     }
 
     /// Adds a fault to the proxy.
     pub(crate) async fn add(&self, proxy: &str, toxic: &Toxic) -> Result<()> {
-        self.post(&format!("proxies/{proxy}/toxics"), toxic).await
+        let restarts = self.restarts();
+        match self.post(&format!("proxies/{proxy}/toxics"), toxic).send().await {
+            Ok(answer) => accepted(answer).await,
+            Err(error) => {
+                self.start_anew(restarts).await?;
+                Err(error).context("Toxiproxy came to a standstill")
+            }
+        }
     }
 
-    /// Takes a fault away; the connections that it held up go on.
+    /// Takes a fault away; the connections that it held up go on, unless the server has to be started anew for it.
     pub(crate) async fn remove(&self, proxy: &str, toxic: &str) -> Result<()> {
-        let answer = self.client.delete(format!("{}/proxies/{proxy}/toxics/{toxic}", self.api)).send().await?;
-        anyhow::ensure!(answer.status().is_success(), "Toxiproxy keeps {toxic}: {}", answer.status());
-        Ok(())
+        let restarts = self.restarts();
+        match self.client.delete(self.url(&format!("proxies/{proxy}/toxics/{toxic}"))).send().await {
+            Ok(answer) => accepted(answer).await,
+            Err(_) => self.start_anew(restarts).await,
+        }
+    }
+
+    /// How often the server had to be started anew.
+    pub(crate) fn restarts(&self) -> u64 {
+        self.restarts.load(Ordering::Acquire)
     }
 
     /// Resolves with an error when the server has ended by itself.
     pub(crate) async fn broken(&mut self) -> anyhow::Error {
-        self.process.broken().await
+        self.process.get_mut().broken().await
     }
 
-    async fn post(&self, path: &str, body: &impl Serialize) -> Result<()> {
-        let answer = self.client.post(format!("{}/{path}", self.api)).json(body).send().await?;
-        let status = answer.status();
-        let text = answer.text().await?;
-        anyhow::ensure!(status.is_success(), "Toxiproxy refused {path}: {status} {text}");
+    /// Starts the server anew and opens every way again, unless that was done since there were so many restarts.
+    async fn start_anew(&self, restarts: u64) -> Result<()> {
+        let mut process = self.process.lock().await;
+        if self.restarts() > restarts {
+            return Ok(());
+        }
+        process.crash();
+        *process = serve(&self.binary, self.port, &self.log).await?;
+        for way in self.ways.lock().await.iter() {
+            accepted(self.post("proxies", way).send().await?).await?;
+        }
+        self.restarts.fetch_add(1, Ordering::AcqRel);
         Ok(())
     }
 
-    async fn wait_until_ready(&mut self) -> Result<()> {
-        let deadline = Instant::now() + Duration::from_secs(10);
-        loop {
-            self.process.require_running()?;
-            match self.client.get(format!("{}/version", self.api)).send().await {
-                Ok(_) => return Ok(()),
-                Err(error) if Instant::now() > deadline => {
-                    return Err(error).context("Toxiproxy does not answer");
-                }
-                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+    fn post(&self, path: &str, body: &impl Serialize) -> reqwest::RequestBuilder {
+        self.client.post(self.url(path)).json(body)
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}/{path}", self.port)
+    }
+}
+
+async fn serve(binary: &Path, port: u16, log: &Path) -> Result<Process> {
+    let mut command = Command::new(binary);
+    command.args(["-host", "127.0.0.1", "-port", &port.to_string()]);
+    // It would write several lines for each packet.
+    command.env("LOG_LEVEL", "warn");
+    let mut process = Process::start("Toxiproxy", command, Stop::Group, log.to_owned())?;
+    process.until_listening(port, Duration::from_secs(10)).await?;
+    Ok(process)
+}
+
+async fn accepted(answer: reqwest::Response) -> Result<()> {
+    let (status, path) = (answer.status(), answer.url().path().to_owned());
+    ensure!(status.is_success(), "Toxiproxy refused {path}: {status} {}", answer.text().await?);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::tools;
+
+    const MEBIBYTE: usize = 1 << 20;
+
+    /// Sends more than any buffer on the way holds, to everybody who connects.
+    async fn talkative() -> u16 {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    for _ in 0..64 {
+                        stream.write_all(&vec![1; MEBIBYTE]).await?;
+                    }
+                    stream.shutdown().await
+                });
             }
-        }
+        });
+        port
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_way_that_toxiproxy_cannot_heal_is_opened_anew() {
+        let toxiproxy = Toxiproxy::start(&tools::go::toxiproxy().unwrap(), "toxiproxy-test").await.unwrap();
+        let way = toxiproxy.proxy("way", talkative().await).await.unwrap();
+        let attributes = json!({ "rate": 1_000_000 });
+        let toxic = Toxic { name: "slow", kind: "bandwidth", stream: Stream::Downstream, toxicity: 1.0, attributes };
+        toxiproxy.add("way", &toxic).await.unwrap();
+        let mut asleep = TcpStream::connect((Ipv4Addr::LOCALHOST, way)).await.unwrap();
+        assert_eq!(asleep.read_u8().await.unwrap(), 1);
+        // Until every buffer is full.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+
+        toxiproxy.remove("way", "slow").await.unwrap();
+        assert_eq!(toxiproxy.restarts(), 1, "this connection did not hold Toxiproxy up");
+        drop(asleep);
+        toxiproxy.add("way", &toxic).await.unwrap();
+        toxiproxy.remove("way", "slow").await.unwrap();
+        assert_eq!(toxiproxy.restarts(), 1);
+        let mut next = TcpStream::connect((Ipv4Addr::LOCALHOST, way)).await.unwrap();
+        let mut first = vec![0; MEBIBYTE];
+        timeout(PATIENCE, next.read_exact(&mut first)).await.expect("nothing comes through").unwrap();
     }
 }

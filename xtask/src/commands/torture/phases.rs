@@ -89,6 +89,7 @@ pub(super) async fn run(tools: &Tools, plan: &Plan) -> Result<Figures> {
         payments_wanted: plan.payments,
         faults_missing: missing.collect(),
         not_carried_out: scene.counts.not_carried_out(),
+        network_restarts: scene.toxiproxy.restarts(),
         not_applied: stage.no_small_disk.map(|reason| ("disk_full", reason)).into_iter().collect::<BTreeMap<_, _>>(),
         slowest_outcome_after_faults: seconds(slowest_ms.saturating_sub(experience.healed_ms)),
         process_starts: scene.target.fleet.starts(),

@@ -32,6 +32,8 @@ pub(crate) struct Figures {
     pub(super) faults: BTreeMap<&'static str, u64>,
     /// Strikes that another one was in the way of: none of them is in `faults`.
     pub(super) not_carried_out: u64,
+    /// How often the broken network itself came to a standstill and was started anew, which cut every connection.
+    pub(super) network_restarts: u64,
     /// Kinds that must be there, and were not applied. A kind that this machine does not allow is in `not_applied`.
     pub(super) faults_missing: Vec<&'static str>,
     pub(super) not_applied: BTreeMap<&'static str, String>,
@@ -162,6 +164,7 @@ impl Figures {
         table.add_row(["answers", &listed(&self.answers), ""]);
         table.add_row(["faults", &listed(&self.faults), ""]);
         table.add_row(["not carried out", &self.not_carried_out.to_string(), ""]);
+        table.add_row(["network started anew", &self.network_restarts.to_string(), ""]);
         for (kind, reason) in &self.not_applied {
             table.add_row([*kind, &format!("not applied: {reason}"), ""]);
         }
