@@ -11,6 +11,9 @@ use super::servers::{self, Server};
 use super::stage::{CONNECTIONS, Stage, recipient, tenant};
 use crate::stack::functions::AuthMode;
 
+/// Rounds for each one of the pace: one round's p99 differs by a tenth from the next one's, as much as the purge does.
+const ROUNDS: usize = 3;
+
 /// Load by itself, or beside the purge.
 struct Payments<'a> {
     stage: &'a Stage,
@@ -19,12 +22,14 @@ struct Payments<'a> {
 }
 
 impl Payments<'_> {
-    /// The purge must still be deleting when the load ends, or less than all of it would be measured.
+    /// With the purge or without it: as many old keys are there, and a checkpoint has just been, after which each page's
+    /// first change is logged as a whole.
     async fn pay(&self) -> Result<(Load, i64)> {
+        let before = fill(self.stage).await?;
         if !self.purging {
             return Ok((self.load().await?, 0));
         }
-        let before = fill(self.stage).await?;
+        // It must still be deleting when the load ends, or less than all of it would be measured.
         let arguments = ["purge", "--database-url", &self.stage.app_url].map(str::to_owned);
         let load = tokio::select! {
             load = self.load() => load?,
@@ -60,7 +65,7 @@ pub(crate) async fn run(stage: &Stage) -> Result<Found> {
     let server = servers::ours(stage, &stage.app_url, AuthMode::Internal).await?;
     let payments = [false, true].map(|purging| Payments { stage, server: &server, purging });
     let what = "spread over HTTP (by itself, beside the purge)";
-    let measured = in_turn(what, stage.pace.rounds, &payments).await?;
+    let measured = in_turn(what, stage.pace.rounds * ROUNDS, &payments).await?;
     let loads = |rounds: &[(Load, i64)]| rounds.iter().map(|(load, _)| load.clone()).collect::<Vec<_>>();
     let [alone, beside] = &measured[..] else {
         bail!("a load was not measured");
