@@ -97,6 +97,13 @@ pub(crate) struct Pace {
     pub(crate) filling: Duration,
 }
 
+impl Pace {
+    /// Turns where a p99 is judged: it differs by a tenth and more from one round to the next.
+    fn rounds_of_a_p99(&self) -> usize {
+        3 * self.rounds
+    }
+}
+
 const QUICK: Pace = Pace {
     rounds: 3,
     warmup: Duration::from_millis(500),

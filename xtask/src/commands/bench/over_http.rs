@@ -68,7 +68,8 @@ async fn rounds(stage: &Stage, what: &str, kind: Kind, servers: &[Server]) -> Re
     let names: Vec<&str> = servers.iter().map(|server| server.name).collect();
     let what = format!("{what} ({})", names.join(", "));
     let loads: Vec<_> = servers.iter().map(|server| load(stage, server, kind, CONNECTIONS)).collect();
-    in_turn(&what, stage.pace.rounds, &loads).await
+    let rounds = if kind == Kind::Replay { stage.pace.rounds_of_a_p99() } else { stage.pace.rounds };
+    in_turn(&what, rounds, &loads).await
 }
 
 fn load<'a>(stage: &'a Stage, server: &'a Server, kind: Kind, connections: u32) -> HttpLoad<'a> {

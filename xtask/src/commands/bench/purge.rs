@@ -11,9 +11,6 @@ use super::servers::{self, Server};
 use super::stage::{CONNECTIONS, Stage, recipient, tenant};
 use crate::stack::functions::AuthMode;
 
-/// Rounds for each one of the pace: one round's p99 differs by a tenth from the next one's, as much as the purge does.
-const ROUNDS: usize = 3;
-
 /// Load by itself, or beside the purge.
 struct Payments<'a> {
     stage: &'a Stage,
@@ -65,7 +62,7 @@ pub(crate) async fn run(stage: &Stage) -> Result<Found> {
     let server = servers::ours(stage, &stage.app_url, AuthMode::Internal).await?;
     let payments = [false, true].map(|purging| Payments { stage, server: &server, purging });
     let what = "spread over HTTP (by itself, beside the purge)";
-    let measured = in_turn(what, stage.pace.rounds * ROUNDS, &payments).await?;
+    let measured = in_turn(what, stage.pace.rounds_of_a_p99(), &payments).await?;
     let loads = |rounds: &[(Load, i64)]| rounds.iter().map(|(load, _)| load.clone()).collect::<Vec<_>>();
     let [alone, beside] = &measured[..] else {
         bail!("a load was not measured");
