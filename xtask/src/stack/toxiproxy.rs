@@ -42,7 +42,7 @@ pub(crate) struct Toxic {
     pub(crate) attributes: Value,
 }
 
-/// How long the server may take to answer. It waits up to 5 s itself for a connection that is slow to be let go.
+/// How long the server may take to answer. It can wait as long for one slow connection: that counts as a standstill, too.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A running Toxiproxy.
